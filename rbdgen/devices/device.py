@@ -43,7 +43,7 @@ class Device:
     level: float
     """Each further level of a tree of sums."""
     limit: float
-    """What saturation adds to any operator."""
+    """Delay that saturation adds to any operator."""
     flag: float
     """Where nothing saturates: from an operator's result to the register of its overflow flag."""
     address: float
@@ -60,7 +60,7 @@ class Device:
     shape: tuple[int, int]
     """Bits of a multiplier block's two inputs, signed."""
     fabric: Fabric
-    """What operators take of its logic."""
+    """Logic that operators take."""
     synthesis: str
     """Yosys's command for it, with the family where the command has several."""
     admission_registers: int = 0
@@ -83,8 +83,9 @@ class Device:
     routable: float = 1.0
     """The share of look-up tables, registers and multiplier blocks to which place and route connects as well as that of
     other devices does all."""
+    # mappings have no hash
     parts: Mapping[str, Resources] = field(default_factory=dict, hash=False)
-    """What parts have, by order code."""
+    """Resources of parts, by order code."""
 
     def __post_init__(self) -> None:
         for name in ("admission_registers", "lane_registers", "loop_registers"):
@@ -126,6 +127,7 @@ class Device:
     def aligning_cycles(self) -> int:
         """Registers between a multiplier and its accumulator, behind what moves products to their places: one where a
         period is too short for both."""
+        # with registers inside a multiplier, the way to it belongs to a cycle before
         first = self.reach if self.multiply_cycles == 0 else 0.0
         whole = first + self.multiply + self.select + self.add + max(self.limit, self.flag)
         return int(whole > self.period)
@@ -168,6 +170,7 @@ class Device:
         n, m = self.shape
 
         def tiles(bits: int, shape: int) -> int:
+            # all parts but the uppermost are unsigned, and have a bit less of a signed input
             return 1 if bits <= shape else 1 + -(-(bits - shape) // (shape - 1))
 
         return min(tiles(a, n) * tiles(b, m), tiles(a, m) * tiles(b, n))

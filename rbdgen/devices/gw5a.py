@@ -6,7 +6,7 @@ from rbdgen.devices.device import Device
 from rbdgen.devices.fabric import LUT4_PLACES, Resources
 
 DERATING = 1.25
-"""How many times as long delays of the parts' speed grade, C1/I0, are as in the table that apycula files under that
+"""Delays of the parts' speed grade, C1/I0, in units of those in the table that apycula files under that
 name, and nextpnr times by. Gowin's own analysis has C1/I0 take 1.25 times as long as C2 in every row of its reports,
 and so does its data sheet DS1239E beside C2/I1 (tables 3-13 and 3-14, as mathieufro/apicula's doc/timing-c1i0.md quotes
 them), whose figures of that grade are the table's: 1.075 to 1.148 ns for a register's reset in both, 0.200 to 0.230 ns

@@ -76,6 +76,7 @@ _known: dict[str, dict[str, Algorithm]] = {kind: {} for kind in KINDS}
 def register(algorithm: Algorithm) -> None:
     """Add an algorithm. ConfigError where its kind has one of that name."""
     own = _known[algorithm.kind]
+    # options leave the choice open by a word, which is no name therefore
     if algorithm.name in own or algorithm.name == OPEN:
         raise ConfigError(f"algorithm {algorithm.asked}: the name is taken; choose another")
     own[algorithm.name] = algorithm

@@ -187,6 +187,7 @@ def moving(
     """``robot`` at q, v and τ, with external forces, if any."""
     reference, damping, _ = variant
     joints = joint_placements(robot, q)
+    # without accelerations: what τ has beyond the torques of this accelerates the joints
     still = (0.0,) * robot.nv
     base = given_base(robot, None)
     motions, wrenches = outward_sweep(robot, joints, v, still, given_wrenches(f), base=base)
@@ -275,6 +276,7 @@ def inverse_inertia(
     counts = [contact.rows for contact in robot.contacts]
     rows = sum(counts)
     whole = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
+    # rows of open contacts become those of a unit matrix, which holds nothing and can be inverted
     kept = np.repeat(closed, counts, axis=-1)
     masked = whole * kept[..., :, None] * kept[..., None, :]
     return masked + (1.0 - kept)[..., None] * np.eye(rows)
@@ -329,6 +331,7 @@ def checked_contacts(
         raise ConfigError("closed: must be 0 or 1 for each contact")
     held = np.zeros((*batch, rows)) if wanted is None else wanted
     held = argument("wanted", held, (rows,), batch)
+    # M before all that is made of it, so that the message names what is wrong
     require_positive_definite(robot, crba(robot, q))
     inverse = inverse_inertia(robot, q, mask, variant)
     require_regular("contacts' inertia", robot, held_axes(robot), inverse)

@@ -137,6 +137,7 @@ def _scan(trace: DynamicsProgram) -> Vector:
 
 def _by_mass_matrix(trace: DynamicsProgram, rest: Sequence[Scalar]) -> Mapping[int, Scalar]:
     held = trace.taken_apart
+    # solving by factors spares the inverse
     if held.factors is not None:
         return dict(enumerate(trace.along().solve(held.factors, rest)))
     columns = [dict(enumerate(rest))]
@@ -153,6 +154,7 @@ def _hybrid(trace: DynamicsProgram, rest: Sequence[Scalar]) -> Mapping[int, Scal
 
 
 def _constraint_forces(trace: DynamicsProgram, rest: Sequence[Scalar]) -> Mapping[int, Scalar]:
+    # forces of constraints need what each link itself resists, which regrouping does not keep
     held = constraint_forces(trace.whole(), trace.placements(), trace.enter)
     return dict(enumerate(held.accelerations(tuple(rest), trace.enter)))
 

@@ -132,6 +132,7 @@ def frame_placements(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     q = configuration(robot, q)
     frames = len(robot.task_frames)
     shapes = [(frames, 3, 3), (frames, 3)]
+    # places do not depend on the reference
     rotation, position = evaluate(_placements, robot, LOCAL, shapes, q.shape[:-1], (q,))
     return rotation, position
 

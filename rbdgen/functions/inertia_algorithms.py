@@ -71,6 +71,7 @@ def _check_end(robot: Robot, settings: Settings, what: str, frames: Sequence[Tas
 
 
 def _frame_at_end(trace: TracedProgram) -> SchurComplements:
+    # forces of constraints need what each link itself resists, which regrouping does not keep
     settings, whole = trace.settings, trace.whole()
     how = settings.reference, settings.constraint_damping, trace.enter
     return SchurComplements(whole, trace.placements(), whole.task_frames[0], *how)
@@ -80,6 +81,7 @@ def _contact_at_end(trace: TracedProgram, found: Kinematics) -> Spaces:
     def space(*axes: Axes) -> ChainContact:
         settings, whole = trace.settings, trace.whole()
         how = settings.reference, settings.constraint_damping, trace.enter
+        # a single contact, at the chain's end
         rows = tuple(axis for (own,) in axes for axis in own)
         return ChainContact(whole, trace.placements(), whole.contacts[0].frame, rows, *how)
 

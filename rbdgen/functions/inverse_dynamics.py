@@ -62,6 +62,7 @@ def rnea(
     :mod:`rbdgen.algo.rnea`.
     """
     batch, operands = checked_motion(robot, q, f_ext, root, v=v, a=a)
+    # both families have one text, and therefore one recording
     return evaluate(_rnea, robot, True, [(robot.nv,)], batch, operands)[0]
 
 

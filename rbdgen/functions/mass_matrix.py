@@ -60,6 +60,7 @@ def minverse(robot: Robot, q: np.ndarray, *, method: str = "composite") -> np.nd
     the factors of M, Featherstone 2005 (:mod:`rbdgen.algo.factorisation`)."""
     composite = choice("method", method, METHODS) == "composite"
     q = configuration(robot, q)
+    # texts divide by pivots without a check
     require_positive_definite(robot, crba(robot, q))
     return evaluate(_minverse, robot, composite, [(robot.nv, robot.nv)], q.shape[:-1], (q,))[0]
 

@@ -86,6 +86,7 @@ def _check_inertia(robot: Robot, settings: Settings) -> None:
     axes = _whole_frames(robot)
     if np.all(is_singular(robot, axes, found)):
         values = _eigenvalues(robot, axes, found)
+        # eigenvalues ascend: the last is the largest
         rank = int(np.max(np.sum(values > SMALLEST * values[:, -1:], axis=1)))
         raise UnsupportedError(
             f"robot {robot.name!r}: its frames have {found.shape[-1]} rows, of which only {rank} can be moved on their "
@@ -223,6 +224,7 @@ def operational_space_inertia(
     """The inertia Λ of the robot's frames, the inverse of :func:`operational_space_inverse`.
 
     All as there; SingularityError also where that has no inverse: where a frame cannot be moved in every direction."""
+    # the text of the inertia divides by pivots without a check
     regular = operational_space_inverse(robot, q, reference=reference, damping=damping)
     require_regular("frames' inertia", robot, _whole_frames(robot), regular)
     return _evaluated(_inertias, robot, q, (reference, damping))

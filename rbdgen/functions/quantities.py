@@ -54,6 +54,7 @@ def dimensions(robot: Robot) -> dict[str, int]:
     return {
         "nq": robot.nq,
         "nv": robot.nv,
+        # in the tangent space q has as many entries as v
         "nx": 2 * robot.nv,
         "bodies": len(robot.bodies),
         "frames": len(robot.task_frames),

@@ -84,7 +84,7 @@ def made(names: Sequence[str], settings: Settings) -> tuple[Function, ...]:
 
 
 def check_functions(names: Sequence[str]) -> tuple[str, ...]:
-    """The functions in the order of their codes, each once; ConfigError naming one that there is not."""
+    """The functions in the order of their codes, each once; ConfigError naming one that is unknown."""
     for name in names:
         function(name)
     if not names:
@@ -100,6 +100,7 @@ def check_together(functions: Sequence[Function]) -> None:
             f"functions: {' and '.join(several)} repeat, which only one function of an accelerator can; build an "
             "accelerator for each"
         )
+    # equal first passes are one, which functions can share
     first_passes = {f.first_pass: f.name for f in functions if f.first_pass}
     if len(first_passes) > 1:
         raise ConfigError(

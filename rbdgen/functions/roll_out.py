@@ -49,7 +49,7 @@ def check(robot: Robot, settings: Settings) -> None:
 
 
 def check_integration(settings: Settings) -> None:
-    """UnsupportedError for an integrator that there is not, and a time step that is not positive."""
+    """UnsupportedError for an unknown integrator, and a time step that is not positive."""
     if settings.integrator not in COEFFICIENTS:
         raise UnsupportedError(
             f"integrator {settings.integrator!r}: unknown; choose from {', '.join(COEFFICIENTS)}"
@@ -109,7 +109,7 @@ def roll_out(
 
 
 def check_method(integrator: str, time_step: float) -> None:
-    """ConfigError for an integrator that there is not, and a time step that is not positive."""
+    """ConfigError for an unknown integrator, and a time step that is not positive."""
     choice("integrator", integrator, tuple(COEFFICIENTS))
     if not 0 < time_step < math.inf:
         raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")

@@ -94,6 +94,7 @@ def _text(
     f: Vector | None,
     root: Vector | None,
 ) -> Sequence[Evaluated]:
+    # any state may be asked for, and float64's own precision is expected
     functions = series(FARTHEST_TURN, ROUNDING)
     given = Given(robot, tau, given_base(robot, root), given_wrenches(f), functions)
     made = _made(given, variant, q, v)

@@ -61,6 +61,7 @@ __all__ = [
     "step",
 ]
 
+# checkers would take any name for a golden function
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -30,13 +30,13 @@ class Float64:
         return tuple(body.joint_name for body, _, _ in self.robot.independent)
 
     def takes(self, function: str) -> tuple[str, ...]:
-        """The operands of a function, external forces included. ConfigError for one that there is not."""
+        """The operands of a function, external forces included. ConfigError for an unknown one."""
         record = self._record(function)
         forces = (F_EXT.name,) if record.forced else ()
         return (*(q.name for q in record.operands), *forces)
 
     def gives(self, function: str) -> tuple[str, ...]:
-        """The results of a function. ConfigError for one that there is not."""
+        """The results of a function. ConfigError for an unknown one."""
         return tuple(q.name for q in self._record(function).results)
 
     def call(self, function: str, /, **operands: Any) -> Results:

@@ -127,6 +127,7 @@ def evaluate(
     for begin in range(0, count, length):
         part = slice(begin, min(begin + length, count))
         columns = [_columns(x, part) for x in flat]
+        # what is not finite is refused below
         with np.errstate(all="ignore"):
             if recorded:
                 outputs = played(recorded, columns, memory[:, : part.stop - begin])
@@ -156,6 +157,7 @@ def _columns(x: np.ndarray | None, part: slice) -> Vector | None:
     """Some states of a flattened operand, by entry."""
     if x is None:
         return None
+    # an entry's states in one piece of memory
     return tuple(np.ascontiguousarray(x[part].T))
 
 
@@ -236,6 +238,7 @@ def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
         names += [body.joint_name] * body.nv
     for k in reversed(range(robot.nv)):
         pivot, row = work[k, k], work[k, :k]
+        # written so that what is not a number is bad too
         bad = ~(pivot > SMALLEST_PIVOT * whole[k])
         if np.any(bad):
             state = int(np.argmax(bad))
@@ -245,6 +248,7 @@ def require_positive_definite(robot: Robot, m: np.ndarray) -> None:
                 f"inertia of {pivot[state]:.3g}; mend the inertias beyond that joint, or ask for what needs no M⁻¹"
             )
         scaled = row / pivot
+        # M is symmetric: its lower triangle is enough
         for i in range(k):
             work[i, : i + 1] -= scaled[i] * row[: i + 1]
 

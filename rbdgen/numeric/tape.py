@@ -41,6 +41,7 @@ class Recorder:
 
     def record(self, name: str, a: int, b: int = -1) -> Recorded:
         """The operation ``name`` of earlier ones."""
+        # both orders give the same bits
         if name in COMMUTATIVE and b < a:
             a, b = b, a
         key = (name, a, b)
@@ -199,6 +200,7 @@ class _RowFinder:
         """The rows of arguments that no later operation uses are free."""
         for x in arguments:
             row = self.where[x]
+            # operands and constants keep their places
             if self.last[x] == number and row >= self.first_row:
                 self.free.append(row)
 
