@@ -121,6 +121,7 @@ def following(number: int) -> int:
 
 def ahead(number: int, other: int) -> int:
     """By how much ``number`` is ahead of the ``other`` one; less than 0 where it is behind."""
+    # numbers start again behind the last: the shorter way round counts
     distance = (number - other) % _WRAP
     return distance if distance < _WRAP // 2 else distance - _WRAP
 
@@ -178,12 +179,12 @@ def padded(length: int) -> int:
 
 
 def task_lengths(tasks: TaskFormat) -> tuple[int, ...]:
-    """Bytes of a task's packet by its function code; of a function that there is not it is a header."""
+    """Bytes of a task's packet by its function code; of an unknown function it is a header."""
     return _lengths(tasks.task, tasks.task_words)
 
 
 def result_lengths(tasks: TaskFormat) -> tuple[int, ...]:
-    """Bytes of a result's packet by its function code; of a function that there is not it is a header."""
+    """Bytes of a result's packet by its function code; of an unknown function it is a header."""
     return _lengths(tasks.result, {f.code: len(f.results) for f in tasks.functions.values()})
 
 
@@ -214,8 +215,10 @@ def padded_stream(packets: Sequence[bytes]) -> tuple[bytearray, np.ndarray]:
     """Packets as they are in bodies, one behind the other, and where each ends (n,)."""
     lengths = np.array([len(packet) for packet in packets], np.int64)
     sizes = -(-lengths // WORD_BYTES) * WORD_BYTES
+    # packets may be whole words already
     if np.array_equal(lengths, sizes):
         return bytearray(b"".join(packets)), np.cumsum(sizes)
+    # most streams are of one function, whose packets are all as long
     if np.all(lengths == lengths[0]):
         rows = np.zeros((len(packets), sizes[0]), np.uint8)
         rows[:, : lengths[0]] = packet_rows(packets)

@@ -117,6 +117,7 @@ class Deframer:
         # more than the longest frame, every byte escaped, is no frame: keep just enough to know that
         self._rest = rest[: 2 * (self.limit + FRAME_BYTES) + 1]
         frames = []
+        # two flags one behind the other have nothing between them
         for chunk in filter(None, chunks):
             frame = _parse(chunk)
             if frame is None or len(frame.payload) > self.limit:

@@ -54,6 +54,7 @@ class BitFields:
         shifted = low << self.shift
         lanes[:, self.filled] = np.bitwise_or.reduceat(shifted, self.firsts, axis=1)
         if self.crossing.size:
+            # in two steps: a shift by 64 places has no meaning
             halved = low >> np.uint64(1)
             over = halved >> self.unshift
             behind = self.lane[self.crossing] + 1
@@ -69,6 +70,7 @@ class BitFields:
         padded[:, : self.length] = rows
         lanes = padded.view("<u8")
         low = lanes.take(self.lane, axis=1) >> self.shift
+        # in two steps here as well
         doubled = lanes << np.uint64(1)
         high = doubled.take(self.lane + 1, axis=1) << self.unshift
         return low | high

@@ -182,6 +182,7 @@ def _identity(identity: bytes | None) -> list[RegisterEntry]:
     """The words of a design's identity."""
     entries = []
     for number in range(IDENTITY_WORDS):
+        # addresses count bytes
         at = 4 * number
         value = None
         if identity is not None:

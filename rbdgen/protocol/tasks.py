@@ -60,6 +60,7 @@ class Columns:
 
     def signed(self, words: np.ndarray) -> np.ndarray:
         """Raw numbers (n, k) in the low bits of words of 64 bits, int64."""
+        # the word's highest bit is its sign, which a shift to the right carries down
         lifted = words.astype(np.int64) << self.above
         return lifted >> self.above
 
@@ -160,6 +161,7 @@ class FunctionFormat:
 
     def _not_finite(self, values: np.ndarray) -> ConfigError:
         """The complaint of a matrix (n, k) of values that are not all finite."""
+        # operand by operand, so that the first in their order is named
         wrong = np.argwhere(~np.isfinite(values.T))
         number, row = wrong[0]
         word, value = self.operands[number], values[row, number]
@@ -312,6 +314,7 @@ class TaskFormat:
         """The results of ``function`` by name, beat by beat; the first beat begins with the header."""
         names = [word.name for word in self.functions[function].results]
         size = self.result.words_per_beat
+        # the header has the first place of the first beat
         return [
             names[max(k * size - 1, 0) : (k + 1) * size - 1]
             for k in range(self.result.beats(len(names)))
@@ -351,6 +354,7 @@ class TaskFormat:
         for function in self.functions.values():
             if function.code == code:
                 return self.result_beats(function.name)
+        # all others are answered by a header
         return 1
 
     @property
@@ -417,8 +421,10 @@ class TaskFormat:
         code."""
         start = 0
         while start < len(beats):
+            # packets of a row begin in the same beat
             taken = _lanes(packing, beats[start])
             lengths = {k: length(self.header(first)[0]) for k, first in taken.items()}
+            # a beat with nothing in it is a row of its own
             count = max(lengths.values(), default=1)
             if start + count > len(beats):
                 lacking = start + count - len(beats)
@@ -438,6 +444,7 @@ class TaskFormat:
         fmt = self.functions[function]
         words = _unpack([b for p in packets for b in p], self.result, count)
         values = []
+        # words behind the last value are what fills its beat
         for result, word in zip(fmt.results, words[1:], strict=False):
             width, maximum = result.format.width, result.format.maximum
             low = word & ((1 << width) - 1)
@@ -522,6 +529,7 @@ def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
     columns = []
     for k, word in enumerate(words):
         mask = (1 << layout.places[k % size]) - 1
+        # negative numbers in two's complement, in as many bits as their place has
         masked = np.asarray(word, np.int64) & mask
         columns.append(masked.tolist())
     packets = []

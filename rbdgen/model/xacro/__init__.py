@@ -90,6 +90,7 @@ class Expander:
     def load_yaml(self, path: str) -> Any:
         """The values of a YAML file."""
         file = Path(self.absolute(path))
+        # some editors begin files with a byte order mark
         text = _content(file, self.budget).decode("utf-8-sig", "replace")
         self.files.append(file)
         found = yaml_values(
@@ -203,6 +204,7 @@ class Expander:
         if not name:
             raise XacroError("<xacro:attribute> has an empty name")
         target.set(name, self._text(_given(source, "value"), scope))
+        # handlers are generators, those that have nothing to wait for too
         yield from ()
 
     def _argument(self, source: Element, target: Element, scope: Scope, macros: Macros) -> Work:
@@ -230,8 +232,10 @@ class Expander:
         where = source.get("scope", "")
         into = {"global": scope.file, "parent": scope.caller}.get(where, lambda: scope)()
         if value is None:
+            # as a macro's parameter for an element's content is called
             into.blocks[f"**{name}"] = source
             return
+        # for another scope it is evaluated here, by the names that it is written with
         lazily = not where and self._truth(source.get("lazy_eval", "true"), scope)
         into.set(name, value if lazily else self.value(value, scope), lazily)
 
@@ -251,6 +255,7 @@ class Expander:
                 continue
             document = read_xml(_content(file, self.budget), str(file))
             self.remarks += [f"{file.name}: {remark}" for remark in document.remarks]
+            # an error leaves it there, so that the message can name it
             self.files.append(file)
             _declare(document.root, target)
             yield self._children(document.root, target, scope, macros)
@@ -261,6 +266,7 @@ class Expander:
         file = Path(self.absolute(name))
         if file.exists() or not any(sign in name for sign in "*[?"):
             return [file]
+        # the folder's own name is no pattern
         folder = glob.escape(str(self.files[-1].parent))
         return [Path(found) for found in sorted(glob.glob(os.path.join(folder, name)))]  # noqa: PTH118, PTH207
 
@@ -289,7 +295,9 @@ class Expander:
                 continue
             if key not in macro.parameters:
                 raise XacroError(f"macro {short(name)} has no parameter {short(key)}")
+            # arguments mean what they mean where the macro is called
             inner.set(key, self.value(text, scope), lazily=False)
+        # what stands in a call is expanded there, before the macro has it
         given = Element("blocks")
         yield self._children(source, given, scope, macros)
         blocks = list(given)
@@ -303,6 +311,7 @@ class Expander:
         if blocks:
             raise XacroError(f"macro {short(name)} does not use <{short(blocks[0].tag)[1:-1]}>")
         _declare(macro.body, target)
+        # macros that a macro defines end with its call
         yield self._children(macro.body, target, inner, Macros(known))
 
     def _default(self, name: str, macro: Macro, parameter: str, inner: Scope, scope: Scope) -> None:
@@ -418,6 +427,7 @@ def load_xacro(
     are those of :func:`rbdgen.load_urdf`."""
     path = Path(path)
     check_base(str(path), base)
+    # files are often called name.urdf.xacro
     name = name_of(path).partition(".")[0]
     return robot_of_document(expanded(path, arguments), str(path), name, base)
 

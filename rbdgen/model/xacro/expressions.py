@@ -66,6 +66,7 @@ def binary(kind: type, a: Any, b: Any, budget: Budget) -> Any:
     if isinstance(a, _ROWS) or isinstance(b, _ROWS):
         _room(kind, a, b, budget)
     elif isinstance(a, Items):
+        # operators on sets look at what they hold
         budget.walk(a, b)
     elif kind is ast.Pow:
         return _power(a, b)
@@ -87,6 +88,7 @@ def compared(kind: type, a: Any, b: Any, budget: Budget) -> bool:
     """Whether a comparison holds."""
     if kind in (ast.In, ast.NotIn):
         return _within(a, b, budget) is (kind is ast.In)
+    # identity asks for nothing that they hold
     if kind not in (ast.Is, ast.IsNot):
         budget.walk(a, b)
     return bool(_COMPARED[kind](a, b))
@@ -98,6 +100,7 @@ def _within(a: Any, b: Any, budget: Budget) -> bool:
         # Python looks at each number where it is not asked for an integer
         return a in (b if isinstance(a, int) else budget.items(b))
     budget.walk(a)
+    # these find it by its hash, without going through the others
     if not isinstance(b, dict | set | frozenset):
         budget.walk(b)
     return a in b
@@ -121,6 +124,7 @@ def _room(kind: type, a: Any, b: Any, budget: Budget) -> None:
 def _power(a: Any, b: Any) -> Any:
     """``a`` to the ``b``, which is a real number."""
     whole = isinstance(a, int) and isinstance(b, int)
+    # before it is computed: the result has as many bits at least
     if whole and b * (abs(a).bit_length() - 1) > MOST_BITS:
         raise XacroError(f"a number has more than {MOST_BITS} bits")
     result = operator.pow(a, b)
@@ -173,6 +177,7 @@ class Expressions:
             self.budget.spend(CALL + len(text))
             try:
                 self.trees[text] = ast.parse(text, mode="eval").body
+            # Python's parser says so
             except MemoryError:
                 raise XacroError("is nested too deeply") from None
         return self.trees[text]
@@ -195,6 +200,7 @@ class _Evaluation:
 
     def constant(self, node: ast.Constant, local: _Locals) -> Any:
         """A number, a text, true, false or nothing."""
+        # bytes, complex numbers and an ellipsis are constants as well
         if not isinstance(node.value, int | float | str | None):
             raise _meaningless(type(node.value).__name__)
         return self.budget.kept(node.value)
@@ -242,6 +248,7 @@ class _Evaluation:
         kinds: dict[type, Callable[[list[Any]], Any]] = {ast.List: list, ast.Tuple: tuple}
         values = self._each(node.elts, local)
         if isinstance(node, ast.Set):
+            # a hash goes through all that a value holds
             self.budget.walk(values)
         return self.budget.kept(kinds.get(type(node), set)(values))
 

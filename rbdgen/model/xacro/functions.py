@@ -86,6 +86,7 @@ def _python(budget: Budget) -> dict[str, Any]:
     def extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
         def chosen(*values: Any, key: Any = None, **default: Any) -> Any:
             given = budget.items(values[0]) if len(values) == 1 else list(values)
+            # comparing goes through all that they hold
             budget.walk(given)
             return choose(given, key=key_of(key), **default)
 
@@ -93,6 +94,7 @@ def _python(budget: Budget) -> dict[str, Any]:
 
     def ordered(values: Any, key: Any = None, reverse: bool = False) -> list[Any]:
         given = budget.items(values)
+        # sorting compares each about so many times
         for _ in range(len(given).bit_length()):
             budget.walk(given)
         return sorted(given, key=key_of(key), reverse=bool(reverse))
@@ -103,6 +105,7 @@ def _python(budget: Budget) -> dict[str, Any]:
         )
 
     def rounded(value: Any, digits: int | None = None) -> Any:
+        # for an integer Python computes ten to that power
         if digits is not None and abs(digits) > LONGEST_NUMBER:
             raise XacroError(f"digits {short(digits)} are beyond {LONGEST_NUMBER}")
         return round(value, digits)
@@ -215,6 +218,7 @@ def _mathematics(budget: Budget) -> dict[str, Any]:
         return reduce(lambda a, b: budget.kept(math.lcm(a, b)), values, 1)
 
     found: dict[str, Any] = {}
+    # whatever this Python has: newer ones have more
     for name, value in vars(math).items():
         if name.startswith("_"):
             continue
@@ -248,6 +252,7 @@ def _own(budget: Budget, host: Host) -> dict[str, Any]:
         {
             "load_yaml": host.load_yaml,
             "abs_filename": host.absolute,
+            # dictionaries have their items as attributes already
             "dotify": lambda values: values,
             "arg": host.argument,
             "message": lambda *values, **how: "",
@@ -284,8 +289,10 @@ def yaml_values(text: str, budget: Budget, measured: Callable[[str], Any]) -> An
     """The values of a YAML ``text``; ``measured`` evaluates what has a unit."""
     yaml = optional_module("yaml", "xacro")
     budget.spend(len(text))
+    # that of libyaml is faster, where PyYAML was built with it
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        # nodes, of which values are made here: no tag makes an object, and aliases are paid for
         node = yaml.compose(text, Loader=loader)
         return None if node is None else _Reader(yaml, budget, measured).value(node, 0)
     except yaml.YAMLError as error:
@@ -323,6 +330,7 @@ class _Reader:
         if node.tag in UNITS:
             self.budget.spend(len(node.value))
             return float(self.measured(node.value)) * UNITS[node.tag]
+        # longer ones stay texts: reading digits takes more than proportional time
         if node.tag in self.numbers and len(node.value) <= _LONGEST_NUMBER:
             return self.numbers[node.tag](node)
         return self.budget.read(node.value)

@@ -22,6 +22,7 @@ from rbdgen.model.xml_text import read_xml
 
 LONGEST_LITERAL = 100
 """Characters of a text that is tried as a number."""
+# possessive: a text that does not match is not tried in every other way
 _PARAMETER = re.compile(
     r"\s*([^\s:=]+)\s*:?=\s*(\^\|?)?((?:\$\{.*?\}|\$\(.*?\)|'.*?'|\".*?\"|[^\s'\"])*+)(?:\s+|$)",
     re.DOTALL,
@@ -35,6 +36,7 @@ def literal(value: Any) -> Any:
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":
         return value[1:-1]
+    # Python reads 1_0 as ten
     if "_" in value or len(value) > LONGEST_LITERAL:
         return value
     truth = {"true": True, "True": True, "false": False, "False": False}
@@ -92,6 +94,7 @@ class Scope(Namespace):
             if text is _ASKED:
                 raise XacroError(f"property {short(name)} is made of itself")
             scope.waiting[name] = _ASKED
+            # in the scope that has it, whoever asks
             value = literal(self.read(text, scope))
             scope.values[name] = value
             del scope.waiting[name]
@@ -202,6 +205,7 @@ class Packages:
         if self.found is None:
             self.found = {}
             for package, folder in _in_environment():
+                # the first that is found counts, as in ROS
                 self.found.setdefault(package, folder)
         if name not in self.found:
             raise XacroError(
@@ -242,12 +246,14 @@ def _below(top: Path) -> Iterator[tuple[str, Path]]:
     seen = set()
     for name, folders, files in os.walk(top, followlinks=True):
         folder = Path(name)
+        # links may lead in a circle
         real = os.path.realpath(name)
         package = "" if real in seen else _package(folder)
         stop = bool(package) or real in seen or any(file in IGNORED for file in files)
         seen.add(real)
         if package:
             yield package, folder
+        # in place: os.walk goes on with what is left
         folders[:] = [] if stop else sorted(f for f in folders if not f.startswith("."))
 
 
@@ -323,9 +329,11 @@ class Substitution:
             if not text.startswith(_EVAL, start):
                 return first
         end = first
+        # a bound, since each try reads the text anew
         for _ in range(20):
             inside = text[start + len(prefix) : end]
             self.budget.spend(1 + len(inside))
+            # what has a $ in it is an expression only when that is replaced
             if "$" in inside or _is_expression(inside):
                 return end
             end = text.find(closing, end + 1)
@@ -352,6 +360,7 @@ class Substitution:
             raise XacroError(
                 f"$({short(command)[1:-1]}) is not known; xacro has {', '.join(COMMANDS)}"
             )
+        # arguments and variables may name packages in turn
         if name != "find":
             found = _FIND.sub(lambda match: self.packages.path(match.group(1).strip()), found)
         return self.budget.read(found)
@@ -400,6 +409,7 @@ def _environment(name: str) -> str:
 
 def _is_expression(text: str) -> bool:
     """Whether a text is a whole expression."""
+    # a long one would be read again and again
     if len(text) > 1000:
         return True
     try:

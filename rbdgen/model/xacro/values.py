@@ -139,6 +139,7 @@ def by_percent(template: str, given: Any, budget: Budget) -> str:
         if not kind or not (name in by_name if name else left):
             raise XacroError(f"{short(template)} has not as many values as it writes")
         value = by_name[name] if name else left.pop(0)
+        # written here, where it is paid for
         if kind in "rs":
             budget.walk(value)
             value = budget.read(repr(value) if kind == "r" else str(value))
@@ -187,6 +188,7 @@ def written_as(value: Any, specification: str, conversion: str | None, budget: B
 def _bounded(*numbers: str | None) -> None:
     """XacroError for a width or precision that is too large."""
     for number in numbers:
+        # digits may be more than Python reads as a number
         if number and (len(number) > 4 or int(number) > WIDEST):
             raise XacroError(f"a format's width or precision is above {WIDEST}")
 
@@ -264,6 +266,7 @@ def _of_text(value: str, name: str, budget: Budget) -> Callable[..., Any] | None
         count = value.count(old)
         if most >= 0:
             count = min(count, most)
+        # before it is made
         _room_for(len(value) + count * max(len(new) - len(old), 0))
         return value.replace(old, new, most)
 
