@@ -150,6 +150,7 @@ class Device:
         """Cycles from a task's admission to the first of the pipelines, at an interval of ``ii``: where choices follow
         the phase one, in which all of the device learns that it starts; then those of :attr:`admission_registers`,
         unless tasks would have to follow too fast for that."""
+        # at an interval of one cycle nothing is chosen
         if ii == 1:
             return 0
         return 1 + (self.admission_registers if ii > 2 else 0)

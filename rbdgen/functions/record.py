@@ -98,12 +98,14 @@ def by_golden(golden: Callable[..., Any], operands: Sequence[Quantity]) -> Refer
     def reference(
         robot: Robot, s: States, settings: Settings | None, method: str | None
     ) -> Sequence[np.ndarray]:
+        # a function's own quantities come first: they may have any name
         given = {
             q.name: s.others[q.name] if q.name in s.others else getattr(s, q.name) for q in operands
         }
         given |= {name: getattr(s, name) for name in ("f_ext", "root") if name in takes}
         if "method" in takes:
             given["method"] = method or METHODS[0]
+        # without settings the golden function's own defaults hold
         if settings is not None:
             known = {name: option for name, option in OPTIONS.items() if name in takes}
             given |= {name: getattr(settings, option) for name, option in known.items()}

@@ -110,6 +110,7 @@ def adding_points(graph: Graph, formats: Sequence[Format], kept: int) -> dict[in
             continue
         arguments = [formats[a] for a in node.args]
         exact, low, high = exact_sum(node.terms, arguments)
+        # the exact sum has room for 63 bits: of longer ones lower bits are dropped first
         beyond = max(-low, high).bit_length() - BITS
         point = max(formats[i].frac, kept - adding_head(node, heads, heads[i]))
         points[i] = min(point, exact - beyond)

@@ -247,6 +247,7 @@ def verify(graph: Graph) -> None:
     names: set[str] = set()
     for i, node in graph:
         fault = _shape_fault(i, node) or _owner_fault(node, names)
+        # equal nodes would be several pieces of hardware for one value
         if fault is None and node in seen:
             fault = f"must be unique, equals %{seen[node]}"
         if fault is not None:

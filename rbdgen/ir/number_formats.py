@@ -46,6 +46,7 @@ class Format:
         return math.ldexp(1.0, -self.frac)
 
     def __str__(self) -> str:
+        # without a minus, which no identifier may have
         return f"s{self.width}.{self.frac}".replace("-", "m")
 
     def quantise(self, value: np.ndarray | float) -> np.ndarray:

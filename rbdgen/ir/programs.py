@@ -54,6 +54,7 @@ def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
     found: list[str | None] = []
     for i, node in graph:
         mine = {found[a] for a in node.args}
+        # constants, and sums of parameters, go with any program
         mine.discard(None)
         operand = node.is_input and node.attr not in programs.parameters
         if operand:
@@ -70,6 +71,7 @@ def node_programs(graph: Graph, programs: Programs) -> tuple[str | None, ...]:
 def _any_time(node: Node) -> bool:
     """Whether a node of parameters alone takes no operator's turn, so that its result can be read at any time."""
     if node.terms.count:
+        # a product takes a multiplier's turn
         return not node.terms.products
     return node.operation.any_time
 

@@ -101,6 +101,7 @@ class Terms:
         found: list[int] = []
         for sign in self.products:
             found += [sign, 1]
+        # of a constant factor the sign alone
         found += [1 if sign > 0 else -1 for sign in self.addends]
         return tuple(found)
 

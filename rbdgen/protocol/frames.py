@@ -92,6 +92,7 @@ def _unescaped(chunk: bytes) -> bytes | None:
     parts = [first]
     for other in others:
         plain = _PLAIN.get(other[:1])
+        # nothing but flags and escapes is escaped
         if plain is None:
             return None
         parts += plain, other[1:]

@@ -118,6 +118,7 @@ def _tree_lines(rows: Sequence[dict[str, Any]], flat: bool) -> list[str]:
         children.setdefault(row["parent"], []).append(row)
     lines: list[str] = []
     for root in children:
+        # what carries links and is none itself is a base
         if root not in names:
             lines.append(root)
             _walk(children, root, "", flat, lines)

@@ -234,6 +234,7 @@ class _Kinds:
         rows = {name: kind.row() for name, kind in self.kinds.items()}
         name = max(rows, key=lambda k: rows[k]["max_relative"])
         row: dict[str, Any] = dict(rows[name])
+        # the largest error need not be the one that is nearest to its target
         row["target_share"] = max(kind.share(asked) for kind in self.kinds.values())
         if len(rows) > 1:
             row["by_states"] = rows

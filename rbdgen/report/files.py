@@ -213,6 +213,7 @@ def write_design(
     ConfigError if the directory cannot be written, or holds another design.
     """
     other = _design_in(directory)
+    # files of two designs in one folder could not be told apart
     if other not in (None, design.name):
         raise ConfigError(
             f"{directory}: holds {other}, not {design.name}; choose another directory with -o, or remove it"

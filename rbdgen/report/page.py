@@ -92,6 +92,7 @@ def error_grid(vector: str, errors: Mapping[str, Any]) -> ErrorGrid:
                 level = LEVELS
                 if error < largest:
                     level = _level(1 + math.log10(error / largest) / span)
+                # a pixel stays free between cells
                 cells.append((j * size, i * size, size - 1, size - 1, level))
     columns = max((len(row) for row in rows), default=0)
     return ErrorGrid(
@@ -218,6 +219,7 @@ def _bits(x: int) -> str:
 
 def _policy(script: str) -> str:
     """The policy of what the page may do: its own style, its own script, and pictures that are inside it."""
+    # by its hash, so that no other script runs, wherever it may come from
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
 

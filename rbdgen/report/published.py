@@ -65,6 +65,7 @@ def published_figures() -> tuple[Figure, ...]:
     content = tomllib.loads(DATA.read_text(encoding="utf-8"))
     sources = content["sources"]
     figures = [_figure(entry, sources) for entry in content["figure"]]
+    # a work's calls are one entry of the file, and each of their latencies is a figure
     for calls in content["calls"]:
         for robot, by_function in calls["latency_us"].items():
             for function, latency in by_function.items():

@@ -111,6 +111,7 @@ def _parts(graph: Graph, written: dict[int, list[Place]], longest: int) -> list[
     references = 0
     inside: set[int] = set()
     for i in order:
+        # a value is read once in a block, however often it is used
         new = len(written.get(i, ())) + sum(a not in inside for a in set(graph.nodes[i].args))
         if part and (len(part) >= longest or references + new > MOST_REFERENCES):
             parts.append(tuple(part))

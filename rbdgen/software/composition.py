@@ -50,6 +50,7 @@ LOCAL = frozenset(_LOCAL.split())
 def library_name(robot: str) -> str:
     """The name of the library of a robot of this name."""
     plain = sanitize([robot])[robot]
+    # some file systems do not tell small letters from capital ones
     low = plain.lower()
     own = low in OWN or low.startswith("rbd_")
     return f"{plain}{BESIDE}" if own or low in FILES else plain
@@ -70,6 +71,7 @@ STATES = 64
 
 def software_network(robot: Robot, settings: TraceOptions, function: str) -> Network:
     """One function's network as processors take it."""
+    # two programs have sums of their own for what both need
     own = replace(settings, functions=(function,), programs="one")
     network, _ = build_network(robot, own, count=STATES, software=True)
     return network
@@ -177,6 +179,7 @@ class _Composition:
             operands |= self._weights(number)
             wanted = [source for source in sources.values() if source is not None]
             made = self._copied(dict.fromkeys(network.programs.operands, zero) | operands, wanted)
+            # parameters are the same in all passes
             operands = dict(constant)
             for name, source in sources.items():
                 operands[name] = zero if source is None else made[source]

@@ -291,8 +291,10 @@ class CudaFunction:
             [
                 "extern __shared__ double rbd_shared[];",
                 "const size_t index = (size_t)blockIdx.x * RBD_STATES + threadIdx.x;",
+                # all threads must come to barriers: those without a state do another one again
                 "const size_t state = index < count ? index : count - 1;",
                 f"{real} *shared = ({real} *)rbd_shared + threadIdx.x;",
+                # any warp may find a state's matrix singular, which counts once
                 f"{COUNT} *failed = ({COUNT} *)((char *)rbd_shared + {flags}) + threadIdx.x;",
                 "if (threadIdx.y == 0)",
                 f"{TAB}*failed = 0;",

@@ -215,6 +215,7 @@ class _Passes:
         for k, name in enumerate(names):
             source = copies.get(name, name)
             fmt = self.design.whole.formats[self.fixed.graph.inputs[source]]
+            # what a task does not bring is zero
             node = Node("const", (), 0.0, "")
             if source in reads:
                 node = Node("input", (), f"{name}_begin", "input")
@@ -251,6 +252,7 @@ class _Passes:
         """The weights of an evaluation by operand."""
         words = self.network.operands.get(WEIGHTS, ())
         values = self.network.options.weights[number]
+        # where a step has a single evaluation, there are no words for weights
         return {w.name: x for w, x in zip(words, values, strict=False)}
 
     def _next(

@@ -135,6 +135,7 @@ def comment(text: str) -> str:
         if lines:
             lines.append("")
         lines += wrap(" ".join(paragraph.split()), WIDTH)
+    # the first line has the opening in place of a star
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + " */"
 
 

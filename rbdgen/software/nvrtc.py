@@ -25,6 +25,7 @@ PACKAGE = "nvidia-cuda-nvrtc"
 ARCHITECTURE = "sm_90"
 """NVIDIA's Hopper, such as the H100."""
 LIBRARY = "libnvrtc.so"
+# -v: the log says what kernels take (Compilation.usage)
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
 BLOCKS = {"8.0": 32, "8.6": 16, "8.9": 24, "9.0": 32}
 """Blocks that are resident on a multiprocessor at most, by compute capability."""
@@ -148,6 +149,7 @@ class Nvrtc:
             target = architecture.replace("sm", kind)
             options = [f"--gpu-architecture={target}", *OPTIONS, *more]
             failed = self.library.nvrtcCompileProgram(program, len(options), _strings(options))
+            # a text of C ends with a zero, which its size counts
             log = self._read(program, "ProgramLog").rstrip(b"\0").decode()
             if failed:
                 wrong = [line for line in log.splitlines() if "error" in line]

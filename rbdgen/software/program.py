@@ -128,6 +128,7 @@ def result_arrays(network: Network, function: str) -> tuple[tuple[Array, ...], d
         arrays.append(array)
         for word in network.results[group]:
             indices = {word.index, word.index[::-1] if quantity.symmetric else word.index}
+            # in order, so that the text is the same each time
             for index in sorted(indices):
                 written[name, flat(index, array.shape)] = word.name
     return tuple(arrays), written

@@ -108,6 +108,7 @@ class _Assigning:
         self.later = []
         active = set(range(self.warps))
         while active:
+            # who has done least is next, so that all come to the barrier at about the same time
             w = min(active, key=lambda k: (loads[k], k))
             i = self._choice(w) if loads[w] < self.quantum else None
             if i is None:
@@ -153,6 +154,7 @@ class _Assigning:
         self.held[w].add(i)
         self.held[w].update(self.graph.nodes[i].args)
         for user in self.graph.users[i]:
+            # of a sine and a cosine only the first one is given out
             if user not in self.missing:
                 continue
             self.missing[user] -= 1
@@ -230,6 +232,7 @@ class _Placing:
             for w in range(self.given.warps):
                 part = self._part(tuple(nodes.get((number, w), ())), number, slots)
                 writes = [(place, i) for i in part.nodes for place in written.get(i, ())]
+                # operands and constants wait for nothing: one warp writes them
                 if number == 0 and w == 0:
                     writes += self._plain()
                 parts.append(Block(part.nodes, part.takes, part.leaves, tuple(writes)))

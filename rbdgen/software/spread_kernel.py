@@ -224,6 +224,7 @@ class SpreadKernel:
         arrays = self.program.arrays
         rows, inner = arrays[step.left].shape
         columns = arrays[step.right].shape[1]
+        # in place it is done once: not by lanes that do another's state again
         if step.right in self.in_place:
             return (
                 f"if (own) RBD_NAME(rbd_product_in_place)<{rows}>({step.result}, RBD_STRIDE, {step.left}, {columns}, "
@@ -262,6 +263,7 @@ class SpreadKernel:
         lines += [
             self._barrier,
             "for (int32_t number = 0; number < most; number++) {",
+            # checks of steps that a state does not take any more do not count
             f"{TAB}RBD_REAL step_checks[RBD_CHECKS] = {{1, 1}};",
             f"{TAB}RBD_NAME({self.name}_step)({call});",
             f"{TAB}{self._barrier}",

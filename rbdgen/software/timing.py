@@ -163,6 +163,7 @@ def one_by_one(made: CompiledFunction) -> Callable[..., None]:
         given.append(f"{calls.repeat}[k]")
     parameters += [f"{kind.name} *{x.name}" for x in calls.results]
     given += [f"{x.name} + k * {x.size}" for x in calls.results]
+    # the loop is C's, so that no call from Python is in the times
     pointer = calls.prototype(kind).replace(f"int {made.symbol}(", "typedef int (*one)(", 1)
     text = (
         f"#include <stddef.h>\n#include <stdint.h>\n{pointer};\nstatic one call;\n"

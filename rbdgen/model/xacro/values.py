@@ -90,6 +90,7 @@ class Budget:
 
     def walk(self, *values: Any) -> None:
         """Pay for all that ``values`` hold, each as often as it is met: what comparing or writing them takes."""
+        # without recursion: values may be nested deeper than Python's stack
         ahead = list(values)
         while ahead:
             value = ahead.pop()

@@ -194,6 +194,7 @@ class _Chart:
     def scale_of_cycles(self, x: float, width: float, task: TaskTime) -> None:
         """Upright lines at round cycles, with their numbers."""
         canvas = self.canvas
+        # so far apart that numbers do not touch
         step = _round_step(26 / self.scale)
         for cycle in range(0, task.last + 2, step):
             left = x + (cycle - task.first) * self.scale

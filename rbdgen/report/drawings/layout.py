@@ -67,6 +67,7 @@ class Cards:
                 self.numbers[unit.name] = len(self.numbers) + 1
         self.queues: dict[str, list[Queue]] = defaultdict(list)
         for queue in queues(design.plan, design.tasks):
+            # others lead into no unit, and are asked for by their own names
             sink = queue.sink if queue.kind == "bypass" else queue.name
             self.queues[sink].append(queue)
 
@@ -387,6 +388,7 @@ class _Picture:
         lowest = max(y for _, y in roots)
         canvas.line([(x, top), (x, lowest)], "connection")
         for end, y in roots:
+            # not up to the arrow's tip, which is thinner than the line
             canvas.line([(x, y), (end - 2, y)], "connection")
             canvas.arrow(end, y, 1)
             canvas.arrow(x, y, -1)

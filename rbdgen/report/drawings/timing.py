@@ -86,6 +86,7 @@ def task_time(design: Design, function: str) -> TaskTime:
         ready = entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK)
         again = start - entry
         spans += _unit_spans(design, FEEDBACK, entry)
+        # a second pass may begin as soon as its operands are there
         if again > ready:
             spans.append(Span(FEEDBACK_ROW, "", ready, again - 1))
     spans += _unit_spans(design, design.network.exit(function).name, start)
@@ -190,6 +191,7 @@ def _process(
     def key(run: _Run) -> tuple[int, int, int, str]:
         return run.first, run.task, order[run.span.row], run.span.submodule
 
+    # lanes are given out in the order in which runs begin
     runs.sort(key=key)
     threads: dict[tuple[str, int], int] = {}
     slices = []
