@@ -243,6 +243,7 @@ def check(robot: Robot, settings: Settings) -> None:
         )
     # contacts may hinder each other at some states: only all of them make a design useless
     q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
+    # velocities, and what corrects them, have no part in inertia
     variant = settings.reference, settings.constraint_damping, 0.0
     held = np.ones((TRIED, len(robot.contacts)))
     inverse = inverse_inertia(robot, q, held, variant)

@@ -51,6 +51,7 @@ class Builder:
 
     def node(self, op: str, args: Args, attr: object = None, owner: str | None = None) -> int:
         """The node of this operation as it is, which is made where there is none yet."""
+        # owners count: submodules share values, not operations
         node = self.described(op, args, attr, owner)
         made = len(self.nodes)
         number = self._index.setdefault(node, made)
@@ -336,6 +337,7 @@ class Builder:
             if i in live or node.is_input:
                 number[i] = len(nodes)
                 args = tuple([number[a] for a in node.args])
+                # most nodes stay as they are, and making one takes time
                 copy = node if args == node.args else Node(node.op, args, node.attr, node.owner)
                 nodes.append(copy)
         results = {name: number[i] for name, i in outputs.items()}

@@ -279,6 +279,7 @@ class TaskFormat:
     def task_words(self) -> dict[int, int]:
         """Operand words of a task by its code, of tasks that load a parameter as well. All others have none."""
         words = {f.code: len(f.operands) for f in self.functions.values()}
+        # a parameter's number, and its value
         return words | ({CALIBRATE: 2} if self.parameters else {})
 
     def task_beats(self, function: str) -> int:
@@ -537,6 +538,7 @@ def _pack(words: Sequence[np.ndarray], layout: Packing) -> list[list[int]]:
         beats = []
         for start in range(0, len(task), size):
             beat = 0
+            # a last beat may have fewer words
             for word, offset in zip(task[start : start + size], layout.offsets, strict=False):
                 beat |= word << offset
             beats.append(beat)

@@ -47,6 +47,7 @@ def csv_text(content: dict[str, Any]) -> str:
     out = io.StringIO()
     names = [f.name for f in fields(Row) if f.name != "cells"]
     known = [f"{figure}_known" for figure in (*FIGURES, "resources")]
+    # csv ends lines as DOS does
     writer = csv.DictWriter(out, [*names, *known], lineterminator="\n")
     writer.writeheader()
     for row in content["rows"]:

@@ -321,6 +321,7 @@ def _asked(design: Design, function: str) -> dict[str, _Asked]:
             target = targets[function, word.name]
             own.append(target)
             places = {word.index}
+            # words are of the lower triangle, errors of the whole matrix
             if quantities[vector].symmetric:
                 places.add(tuple(reversed(word.index)))
             for place in places:

@@ -143,6 +143,7 @@ def inline_picture(svg: str, name: str) -> str:
     """The picture of the file ``name`` as an element of a page; its style is the page's
     (:func:`rbdgen.report.drawings.svg.style_sheet`). ConfigError for what is no picture."""
     try:
+        # anybody may have written the file: entities are not expanded
         root = ElementTree.fromstring(svg)
     except (ElementTree.ParseError, DefusedXmlException) as error:
         raise ConfigError(f"{name}: broken: {error}; generate again") from None

@@ -109,6 +109,7 @@ def inline_svg(figure: Any, label: str) -> str:
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*"', r"\1", svg, count=1)
     described = rf'\1role="img" aria-label="{label}"'
     svg = re.sub(r'(<svg [^>]*?)height="[^"]*"', described, svg, count=1)
+    # colours stay behind the variables, for pages that do not set them
     for name, colour in {"--ink": _INK, "--line": _FAINT}.items():
         svg = svg.replace(colour, f"var({name}, {colour})")
     for k, colour in enumerate(SERIES):
@@ -215,6 +216,7 @@ def latency_plot(cycles: Mapping[str, Mapping[str, Mapping[int, int]]]) -> Any:
             for k, (family, points) in enumerate(families.items()):
                 style = {"color": SERIES[k], "marker": MARKERS[k], "markersize": 5}
                 ax.plot(list(points), list(points.values()), label=family, **style)
+            # each doubling of the links is as far
             ax.xaxis.axes.set_xscale("log", base=2)
             _logarithmic(ax.yaxis)
             links = sorted({n for points in families.values() for n in points})

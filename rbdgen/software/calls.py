@@ -201,7 +201,7 @@ class Calls:
                 f"{TAB}{x.name}[i * {stride} + (first + lane) * {state}] = one_{x.name}[i];"
             )
         inside.append("checks[rbd_positive * RBD_LANES + lane] = one_checks[rbd_positive];")
-        # side by side sines are for near angles only; one state by itself has the system's for others
+        # side by side, sines are for near angles only; a state by itself has the system's too
         lines = ["if (checks[rbd_near * RBD_LANES + lane] == 0) {"]
         lines += [TAB + line for line in inside]
         lines += ["}", "marked += checks[rbd_positive * RBD_LANES + lane] == 0;"]

@@ -113,6 +113,7 @@ class Compiled:
     def call(self, function: str, /, **operands: ArrayLike) -> Results:
         """Results of a function, called by its own name."""
         made = self.function(function)
+        # by position, so that single states take the short way
         return made(*[operands.pop(name) for name in made.names if name in operands], **operands)
 
     def jax(self) -> Any:

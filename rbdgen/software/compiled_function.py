@@ -52,6 +52,7 @@ class CompiledFunction:
         count = (Array(program.repeat, ()),) if program.repeat else ()
         self._taken = (*self.operands, *count)
         self.names = tuple(x.name for x in self._taken)
+        # each thread has memory of its own, so that calls need no lock
         self._threads = threading.local()
         self._shapes = tuple(x.shape for x in self.operands)
 
@@ -129,6 +130,7 @@ class CompiledFunction:
         batch = q.shape[:-1]
         arrays = []
         for x in self._taken:
+            # only external forces may be missing
             value = given.get(x.name, np.zeros((*batch, *x.shape)))
             if x.name == self.program.repeat:
                 counts = argument(x.name, value, (), batch if np.ndim(value) else None)

@@ -210,6 +210,7 @@ class CudaFunction:
         for kind in TYPES:
             parts.append(f'#undef RBD_BITS\n#define RBD_BITS {kind.bits}\n#include "{HEADER}"')
             if self._called(kind.bits):
+                # parts are inline otherwise
                 parts.append("#undef RBD_PART\n#define RBD_PART RBD_CALLED")
             parts.append(f'#include "{self.whole}_kernel.h"')
             if kind.bits in self.spreads:

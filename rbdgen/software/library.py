@@ -299,6 +299,7 @@ def source(program: Program, prefix: str) -> str:
     name = program.function.name
     calls = Calls(program, name, f"{prefix}_{name}")
     parts = [f'#include "{prefix}.h"\n']
+    # the same text twice: for one state, and for as many as a vector has lanes
     for kind in TYPES:
         for wide in (0, 1):
             parts.append(

@@ -26,6 +26,7 @@ KINDS = {
 
 def operations(program: Program) -> dict[str, int]:
     """Numbers of ``products``, ``sums``, ``sines`` (and cosines) and ``divisions`` of a call, or of a step of time."""
+    # kinds that do not occur are zero, not missing
     counts = Counter(dict.fromkeys(dict.fromkeys(KINDS.values()), 0))
     for step in program.steps:
         if isinstance(step, Whole):

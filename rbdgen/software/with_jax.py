@@ -41,6 +41,7 @@ class JaxFunction(Wrapper):
         self.jax = jax
         self.targets = _targets(jax, self.compiled)
         self.primitive = jax.custom_jvp(self._computed)
+        # zeros are told, so that no derivative is asked for that nobody needs
         self.primitive.defjvp(self._changed, symbolic_zeros=True)
         self.jitted = jax.jit(self._checked)
 
@@ -189,6 +190,7 @@ def handler_text(function: CompiledFunction, kind: Type, target: str) -> str:
         f"        return one({', '.join(of_one)}) != 0;\n"
         f"    return rows({', '.join(of_rows)});\n}}\n\n"
         "XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)\n{\n"
+        # a library keeps what is bound to it: the name makes it another one for each target
         f"    /* {target} */\n"
         f'    return rbd_call(frame, "{function.method}", run);\n}}\n'
     )

@@ -149,6 +149,7 @@ def _autograd_class(torch: Any) -> Any:
         def forward(function: TorchFunction, *tensors: Any) -> Results:
             return function.compute(tensors)
 
+        # apart from forward, as torch.func's transformations want it
         @staticmethod
         def setup_context(ctx: Any, inputs: Results, output: Results) -> None:
             ctx.function, *tensors = inputs

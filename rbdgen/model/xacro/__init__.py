@@ -75,6 +75,7 @@ class Expander:
 
     def expanded(self, root: Element) -> Element:
         """The tree that a file's tree expands to."""
+        # a root that is a condition or a call may expand to nothing, or to several elements
         top = Element("top")
         self._run(self._element(root, top, Scope(self.value), Macros()))
         if len(top) != 1:
@@ -406,6 +407,7 @@ def expand(
     try:
         return expander.expanded(root), expander.remarks
     except XacroError as error:
+        # a message is one line
         reason = " ".join(str(error).split())
         if len(expander.files) > 1 and str(expander.files[-1]) not in reason:
             reason = f"{reason}, in {_shown(expander.files[-1])}"
