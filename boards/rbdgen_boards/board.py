@@ -111,6 +111,7 @@ def get_board(name: str) -> Board:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     pins = {}
     for port, pin in content.get("pins", {}).items():
+        # a port of one bit has its pin as text in the file, others a list with the lowest bit first
         pins[port] = tuple(pin) if isinstance(pin, list) else (pin,)
     return Board(
         name=name,
@@ -121,6 +122,7 @@ def get_board(name: str) -> Board:
         shell=content["shell"],
         baud=content.get("baud", 0),
         program=tuple(content["program"]),
+        # what a part has is the device's fact: boards with the same part cannot differ
         resources=part_resources(name, content["timing"], content["part"]),
         clock=float(content["clock"]["megahertz"]),
         fixed_clock=content["clock"].get("fixed", False),

@@ -33,7 +33,7 @@ INSTALL = {
     "openFPGALoader": "install it with: apt-get install openfpgaloader",
     "vivado": "install AMD Vivado and put it on PATH",
 }
-"""How to get a programmer."""
+"""Remedies, by the programmer that is missing."""
 
 
 def require_programmer(board: Board) -> None:
@@ -46,6 +46,7 @@ def require_programmer(board: Board) -> None:
 def load(board: Board, bitstream: Path) -> None:
     """Program ``board``; ToolError if the programmer is missing or finds no board."""
     programmer, *rest = board.program
+    # the name alone: it runs in the bitstream's folder, and so does who is told the command
     arguments = [bitstream.name if argument == BITSTREAM else argument for argument in rest]
     found = shutil.which(programmer)
     if found is None:
@@ -72,7 +73,8 @@ def load(board: Board, bitstream: Path) -> None:
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
 SHALLOWEST, DEEPEST = 1.05, 1.4
-"""How much faster than the last one's a clock a deeper pipeline is made for, at least and at most."""
+"""Least and greatest factor by which a deeper pipeline is made for a faster clock than the last one."""
+# ever wider steps: one cycle more changes little at a long interval
 SEARCHED = tuple(range(1, 33)) + tuple(range(34, 65, 2)) + tuple(range(72, 257, 8))
 """Initiation intervals among which the smallest that fits is looked for."""
 
@@ -151,6 +153,7 @@ class BoardBuild:
         """Take the bitstream away, from the cache too."""
         if self.routed is not None:
             (self.directory / self.routed.bitstream).unlink()
+            # else the next build would offer it again
             routed_cache.forget(self.routed.kept)
 
     @property
@@ -193,6 +196,7 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     ConfigError if there is none, or if the given one is too fast, with what is lacking and what would fit.
     """
     replicas = design.tasks.replicas
+    # each replica has multipliers of its own
     limit = board.resources["multipliers"] // replicas
     if design.machine.blocks <= limit:
         return design
@@ -230,6 +234,7 @@ def build(
     ConfigError if it does not fit, or ``directory`` holds something else; ToolError if a tool is missing or fails.
     """
     check_replaceable(directory)
+    # beside it, on the same file system: until all is done an earlier build there stays whole
     work = directory.with_name(f"{directory.name}_building")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -248,6 +253,7 @@ def check_replaceable(directory: Path) -> None:
         raise ConfigError(
             f"{directory}: is a file, and a build's folder goes there; choose another -o"
         )
+    # a build is known by the Verilog of its design
     if any(directory.iterdir()) and not any(directory.glob(f"{TOP_PREFIX}_*.v")):
         raise ConfigError(
             f"{directory}: holds files that no build made, and a build replaces the folder; choose another directory "
@@ -294,9 +300,11 @@ def _attempts(
     best = 0.0, design
     for left in reversed(range(flow.attempts)):
         made = _attempt(design, board, aim, seed, work, progress, addresses)
+        # the last one counts whatever it reached: the report says that timing is not met
         if made.routed is None or made.met or not left:
             return replace(made, attempts=tuple(attempts))
         reached = made.routed.achieved
+        # no pipeline helps a clock that is not the design's, another placement may
         if reached >= made.clock:
             attempts += _missed_clocks(made)
             seed += 1
@@ -308,11 +316,13 @@ def _attempts(
         said = f"{made.clock:g} MHz not met, routing reached {reached:.1f} MHz"
         change = None if deepened else _deeper_after(design, missed)
         deepened = True
+        # the last attempt is for a slower clock, which is the likeliest to be met
         if change is not None and left > 1:
             design = change
             pipeline = design.machine.device.megahertz
             progress(f"{said}: again with a pipeline for {pipeline:.1f} MHz")
         else:
+            # a deeper pipeline takes more room and may have reached less than the one before
             aim, design = best[0] * RETREAT, best[1]
             progress(f"{said}: again at {aim:.1f} MHz")
     raise AssertionError("the last attempt returns")
@@ -349,14 +359,17 @@ def _attempt(
         board,
         sources,
         overrides(verilog, flow.multiplier),
+        # no less than the clock that it will run at, which is fixed or the next that a PLL makes
         max(aim, clocking.megahertz),
         clocking.megahertz,
         seed,
         streams,
     )
     routed = _routed(flow, request, work, progress)
+    # a result from the cache comes without them
     for file, text in sources.items():
         (work / file).write_text(text, encoding="utf-8")
+    # the flow keeps what simulations need of it
     (work / NETLIST).unlink(missing_ok=True)
     return BoardBuild(design, verilog, board, clocking.megahertz, routed, (), work, (), own)
 

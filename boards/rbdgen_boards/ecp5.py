@@ -66,6 +66,7 @@ class Pace:
 def wires_are_long(log: str) -> bool:
     """Whether nextpnr's output, as far as it is there, says that connections are longer than :data:`LONG`."""
     lengths = re.findall(r"wirelen = (\d+)", log)
+    # known when the router begins: until then wires still get shorter
     arcs = _connections(log)
     if not lengths or arcs is None:
         return False
@@ -83,6 +84,7 @@ def pace(log: str) -> Pace | None:
     if not earlier:
         return None
     left_then, then = earlier[-1]
+    # a router that rips up more than it makes has more left than before
     made = max(0, left_then - left)
     return Pace(total, left, seconds, made / (seconds - then))
 
@@ -105,6 +107,7 @@ def lpf(board: Board) -> str:
     for port, megahertz in {"clk": board.clock, **board.clocks}.items():
         lines.append(f'FREQUENCY PORT "{port}" {megahertz:g} MHZ;')
     for port, pin in port_pins(board).items():
+        # attributes are the whole port's, pins are its bits'
         name, *_ = port.split("[")
         own = {**board.attributes, **board.port_attributes.get(name, {})}
         attributes = " ".join(f"{key}={value}" for key, value in own.items())
@@ -135,7 +138,7 @@ the slowest paths; in designs whose wires are short anyway it takes longer to ro
 CONSTRAINTS, CONFIGURATION = "board.lpf", "board.config"
 LOG, REPORT = "nextpnr.log", "nextpnr.json"
 ROUTED, ROUTED_TOP = "routed.json", "top"
-"""What nextpnr writes of its netlist, and how it calls the module there."""
+"""nextpnr's file of its netlist, and its name of the module there."""
 PLL, PLL_LOG = "pll.v", "ecppll.log"
 BITSTREAM = "bitstream.bit"
 
@@ -159,6 +162,7 @@ class Ecp5(Flow):
         ports = ["--clkin_name", "clkin", "--clkout0_name", "clkout"]
         tools.run(ECPPLL, [*wanted, *written, *ports], directory, PLL_LOG)
         said = (directory / PLL_LOG).read_text(encoding="utf-8")
+        # dividers are whole numbers: seldom exactly the clock that was asked for
         found = re.search(r"clkout0 frequency: ([\d.]+) MHz", said)
         if found is None:
             raise ToolError(
@@ -212,6 +216,7 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
     arguments = ["--json", NETLIST, "--lpf", CONSTRAINTS]
     arguments += ["--textcfg", CONFIGURATION, "--report", REPORT, "--write", ROUTED]
     arguments += [f"--{family}{size}k", "--package", f"CABGA{balls}", "--speed", speed]
+    # a missed clock is no failure here: the next attempt follows from how far it was missed
     arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
     timer.step(f"place and route at {clock} MHz")
     if tools.run(
@@ -219,6 +224,7 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
     ):
         return
     timer.step(f"wires are too long to be routed: place and route at {clock} MHz with shorter ones")
+    # however long wires are now: no placement is left that would make them shorter
     if tools.run(NEXTPNR, [*arguments, *SHORT], directory, LOG, stands):
         return
     reached = pace((directory / LOG).read_text(encoding="utf-8", errors="replace"))
@@ -230,6 +236,7 @@ def further_clocks(board: Board, reached: Mapping[str, float]) -> dict[str, str]
     found = {}
     for name in reached:
         for port in board.clocks:
+            # nextpnr calls a clock by its net, whose name has the port's in it
             if port in name:
                 found[name] = port
     return found
@@ -275,6 +282,7 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
 def critical_path(report: Mapping[str, Any], clock: str) -> tuple[str, ...]:
     """The slowest path from register to register in nextpnr's report, a line per step."""
     for path in report["critical_paths"]:
+        # nextpnr writes the edge before the clock's name
         if path["from"].endswith(clock) and path["to"].endswith(clock):
             return _path_lines(path["path"])
     return ()

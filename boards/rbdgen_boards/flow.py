@@ -103,18 +103,18 @@ class Flow(ABC):
     kept: tuple[str, ...] = ()
     """Files of a result that go into the cache; a flow without any is run anew each time."""
     attempts: ClassVar[int] = 1
-    """How often place and route runs at most, where it misses its clock."""
+    """Runs of place and route, at most, where it misses its clock."""
     margin: ClassVar[float] = 1.0
-    """How much faster than aimed at a clock the first pipeline is made for, as far as operators allow: a delay model
-    knows usual wires, not the longest."""
+    """Factor by which the first pipeline is made for a faster clock than is aimed at, as far as operators allow: a
+    delay model knows usual wires, not the longest."""
     multiplier: ClassVar[str] = ""
     """The multiplier block that products become, by its name in :mod:`rbdgen_hw.primitives`; none: synthesis infers
     what there is."""
     models: ClassVar[Models | None] = None
-    """What the family's cells do, for a simulation of its netlists, which are then among :attr:`kept`
+    """Behaviour of the family's cells, for a simulation of its netlists, which are then among :attr:`kept`
     (:mod:`rbdgen_boards.netlists`)."""
     syntheses: ClassVar[Mapping[str, Synthesis]] = {}
-    """How Yosys synthesises for the family's devices, by timing model (:mod:`rbdgen.schedule.device`)."""
+    """Yosys's synthesis for the family's devices, by timing model (:mod:`rbdgen.schedule.device`)."""
 
     def require_tools(self) -> None:
         """ToolError if a program is missing without which nothing is built."""

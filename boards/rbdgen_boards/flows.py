@@ -76,6 +76,7 @@ def synthesise_unit(design: Design, verilog: str, unit: str) -> UnitSynthesis:
         directory = Path(name)
         synthesise(directory, {"design.v": verilog}, blocks, how, top)
         counted = cells(directory)
+    # cells with a dollar are Yosys's own notes, such as $scopeinfo, and take nothing of the device
     of_the_device = {cell: n for cell, n in sorted(counted.items()) if not cell.startswith("$")}
     return UnitSynthesis(unit, family, of_the_device)
 

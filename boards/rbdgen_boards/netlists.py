@@ -40,6 +40,7 @@ def essential(module: Mapping[str, Any], pads: Pads) -> Netlist:
     """The part of a module that a simulation needs. ``pads``: as of :func:`ports_of`."""
     cells = {}
     for name, cell in module["cells"].items():
+        # attributes, which are most of a file, say where cells and wires are
         cells[name] = {key: cell[key] for key in ("type", "parameters", "connections")}
     return {"ports": ports_of(module, pads), "cells": cells}
 

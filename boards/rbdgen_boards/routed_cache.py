@@ -26,6 +26,7 @@ MODELS = "models"
 def own_text() -> str:
     """The text of all flows: what they ask of their tools, and how they read the answers."""
     own = Path(__file__).parent
+    # below the package only: a folder above it may have that name as well
     files = sorted(p for p in own.rglob("*.py") if MODELS not in p.relative_to(own).parts)
     return "".join(path.read_text(encoding="utf-8") for path in files)
 
@@ -49,6 +50,7 @@ def stored(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
         content = json.loads(archive.read(RESULT))
         for file in files:
             (directory / file).write_bytes(archive.read(file))
+    # JSON has lists where records have tuples
     content["critical_path"] = tuple(content["critical_path"])
     content["assumptions"] = tuple(Assumption(**stated) for stated in content["assumptions"])
     content["cached"] = True

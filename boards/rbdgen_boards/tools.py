@@ -40,6 +40,7 @@ def command(tool: Tool) -> tuple[tuple[str, ...], str]:
     native = _native(tool)
     if native is not None:
         said = subprocess.run([native, "--version"], capture_output=True, text=True, check=False)
+        # some programs print their version as an error
         lines = (said.stdout + said.stderr).strip().splitlines()
         return (native,), lines[0] if lines else tool.name
     version = _package_version(tool)
@@ -51,6 +52,7 @@ def command(tool: Tool) -> tuple[tuple[str, ...], str]:
         entry = next(entry for entry in scripts if entry.name == tool.script)
         module, function = entry.module, entry.attr
     start = f"import sys; from {module} import {function}; sys.exit({function}())"
+    # -P: no modules are looked for in the working folder
     return (sys.executable, "-P", "-c", start), f"{tool.package} {version}"
 
 
@@ -86,6 +88,7 @@ def data(tool: Tool, path: str) -> Path | None:
     file."""
     if command(tool)[0][0] != sys.executable:
         return None
+    # a distribution's name has hyphens where its module has underscores
     folder = tool.package.replace("-", "_")
     package = importlib.metadata.distribution(tool.package).locate_file(folder)
     found = Path(str(package)) / path
@@ -107,6 +110,7 @@ def run(
     """Run ``tool`` in ``directory``, its output into the file ``log`` there; False where it was stopped because what it
     had said was ``hopeless``. ToolError with its own last complaint."""
     path = directory / log
+    # a file, no pipe: it is read while the program runs
     with path.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [*command(tool)[0], *arguments],
@@ -120,6 +124,7 @@ def run(
                 return False
             process.wait()
         finally:
+            # an interrupt must not leave a router at work
             if process.poll() is None:
                 process.kill()
                 process.wait()
@@ -142,6 +147,7 @@ def _hopeful(process: subprocess.Popen[bytes], log: Path, hopeless: Callable[[st
 
 
 def _said(log: Path) -> str:
+    # the last character may be half written
     return log.read_text(encoding="utf-8", errors="replace")
 
 

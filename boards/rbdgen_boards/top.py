@@ -47,9 +47,11 @@ def board_top(shell: str, clocking: str, ports: Mapping[str, tuple[str, int]], l
         "  wire clock;\n  wire settled;\n  wire idle;\n"
         f"{clocking}"
         f"  reg [{RESET_CYCLES - 1}:0] waiting = {{{RESET_CYCLES}{{1'b1}}}};\n"
+        # at once, not on the clock, which need not run before it has settled
         "  always @(posedge clock or negedge settled)\n"
         f"    if (!settled) waiting <= {{{RESET_CYCLES}{{1'b1}}}};\n"
         f"    else waiting <= {{waiting[{RESET_CYCLES - 2}:0], 1'b0}};\n"
+        # the reset comes from a register: it ends for all of the design in one cycle
         "  reg rst = 1'b1;\n"
         f"  always @(posedge clock) rst <= waiting[{RESET_CYCLES - 1}];\n"
         f"  {shell} shell(.clk(clock), .rst(rst), {''.join(pins)}.idle(idle));\n"

@@ -36,6 +36,7 @@ def clock_manager(board_clock: float, clock: float) -> tuple[float, float]:
     found = []
     for eighths in EIGHTHS:
         multiply = eighths / 8
+        # rounded up: no clock is faster than the one that was asked for
         divider = -(-board_clock * eighths // clock)
         runs = OSCILLATOR[0] <= board_clock * multiply <= OSCILLATOR[1]
         if runs and LEAST_DIVIDER <= divider <= LARGEST_DIVIDER:
@@ -76,7 +77,7 @@ SCRIPT, PROGRAM = "build.tcl", "program.tcl"
 CONSTRAINTS = "board.xdc"
 BITSTREAM = "bitstream.bit"
 HANDOFF = "bitstream.hwh"
-"""What PYNQ reads beside the bitstream of a system with a processor."""
+"""File that PYNQ reads beside the bitstream of a system with a processor."""
 TIMING, UTILISATION = "timing.rpt", "utilisation.rpt"
 
 
@@ -108,8 +109,10 @@ def _zynq(board: Board, streams: Streams, clock: float) -> str:
         "CONFIG.PSU__USE__M_AXI_GP2 {0} CONFIG.PSU__USE__S_AXI_GP2 {1} "
         f"CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{{clock:g}}}] [get_bd_cells processor]\n"
         "create_bd_cell -type ip -vlnv xilinx.com:ip:axi_dma dma\n"
+        # 26 bits of length are the most that the DMA has: transfers of up to 64 MiB
         "set_property -dict [list CONFIG.c_include_sg {0} CONFIG.c_sg_length_width {26} "
         f"CONFIG.c_m_axis_mm2s_tdata_width {{{streams.task_bits}}} "
+        # the side of the memory has at least 32 bits
         f"CONFIG.c_m_axi_mm2s_data_width {{{max(streams.task_bits, 32)}}} "
         f"CONFIG.c_s_axis_s2mm_tdata_width {{{streams.result_bits}}} "
         f"CONFIG.c_m_axi_s2mm_data_width {{{max(streams.result_bits, 32)}}}] [get_bd_cells dma]\n"
@@ -129,7 +132,7 @@ XDMA_BYTES = 64
 """Bytes of a beat of XDMA's streams, with 16 lanes of PCI Express 3.0 at 250 MHz; :mod:`rbdgen.host.xdma` counts on
 them."""
 REGISTERS_RANGE = "4K"
-"""What the registers take of the address space, from its beginning on, where the host looks for them."""
+"""Part of the address space that registers take, from its beginning on, where the host looks for them."""
 
 
 def _pcie(board: Board, streams: Streams, clock: float) -> str:
@@ -174,7 +177,7 @@ def _pcie(board: Board, streams: Streams, clock: float) -> str:
 
 
 SYSTEMS = {"zynq": _zynq, "pcie": _pcie}
-"""What stands around an AXI shell."""
+"""Makers of the system around an AXI shell, by its name."""
 
 
 def _preset(board: Board) -> str:
@@ -201,10 +204,12 @@ def project(board: Board, sources: Mapping[str, str], streams: Streams | None, c
         "update_compile_order -fileset sources_1\n"
         "set_property STEPS.PHYS_OPT_DESIGN.IS_ENABLED true [get_runs impl_1]\n"
         "launch_runs impl_1 -to_step write_bitstream -jobs 4\nwait_on_run impl_1\n"
+        # wait_on_run does not fail where the run has
         'if {[get_property PROGRESS [get_runs impl_1]] ne "100%"} { error "implementation failed" }\n'
         f"open_run impl_1\nreport_timing_summary -file {TIMING}\nreport_utilization -file {UTILISATION}\n"
         "set bits [glob project/rbdgen.runs/impl_1/*.bit]\n"
         f"file copy -force [lindex $bits 0] {BITSTREAM}\n"
+        # only a system with a processor has one
         "set handoffs [glob -nocomplain project/rbdgen.gen/sources_1/bd/system/hw_handoff/*.hwh]\n"
         f"if {{[llength $handoffs]}} {{ file copy -force [lindex $handoffs 0] {HANDOFF} }}\n"
     )
@@ -228,7 +233,7 @@ HOSTS = {
         "rbdgen.host.driver.\n"
     ),
 }
-"""How a host reaches what stands around an AXI shell."""
+"""Ways of a host to what stands around an AXI shell, by the system's name."""
 
 
 def instructions(board: Board) -> str:
@@ -253,6 +258,7 @@ def used(report: str) -> dict[str, int]:
     """A utilisation report's figures, by the names of a board's resources."""
     rows = {
         "multipliers": r"DSPs",
+        # reports say CLB of UltraScale+ and slice of 7 series
         "luts": r"(?:CLB|Slice) LUTs\*?",
         "registers": r"(?:CLB|Slice) Registers",
         "memories": r"Block RAM Tile",

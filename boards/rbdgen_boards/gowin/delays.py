@@ -53,6 +53,7 @@ def with_delays(database: bytes, cell: Clocked) -> bytes:
     words = _Database(bytearray(database))
     magic = words.at(words.root)
     version = words.at(words.root + 4)
+    # all offsets here are those of one version
     if (magic, version) != (MAGIC, VERSION):
         raise ToolError(
             f"nextpnr: its database has format {version}, not {VERSION}; {remedy('build')}"
@@ -78,6 +79,7 @@ def _append_pins(words: _Database, cell: Clocked, pins: dict[int, _Pin]) -> int:
     for number in sorted(pins):
         pin = pins[number]
         timed = number != clock and not pin.name.startswith(cell.others)
+        # no delays from pin to pin: there is a register at each
         words.append(number, IS_CLOCK if number == clock else 0, 0, 0)
         words.slice(output if pin.direction == OUTPUT else setup, int(timed))
     return listed
@@ -92,6 +94,7 @@ def _append_cell(words: _Database, grade: int, entry: tuple[int, int, int]) -> N
         if kind != entry[0]:
             first, count = words.bounds(offset + 4)
             cells.append((kind, first, count))
+    # nextpnr finds them by bisection
     cells.sort()
     start = words.end()
     for kind, first, count in cells:
@@ -113,7 +116,9 @@ class _Database:
 
     def __init__(self, data: bytearray) -> None:
         self.data = data
+        # what is written behind the end begins at a whole word
         self.data.extend(bytes(-len(data) % 4))
+        # a pointer counts from where it stands, which is 0 here
         self.root = self.at(0)
         names = self.root + NAMES
         names += self.at(names)
@@ -238,7 +243,7 @@ KNOWN = Supplement(
     },
     LEAST,
 )
-"""What is known beside a file of nextpnr's, and multipliers, for where it has not been told of them."""
+"""Delays that are known beside a file of nextpnr's, and multipliers', for where it has not been told of them."""
 DERATED = "derating"
 """In a report: how much longer its times are than nextpnr's."""
 

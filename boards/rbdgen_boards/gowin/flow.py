@@ -44,11 +44,11 @@ def cst(board: Board) -> str:
 
 
 SUM_OR_DIFFERENCE, SUM, DIFFERENCE = 2, 0, 1
-"""What an ALU does, as its parameter ALU_MODE: the first is chosen by its input I3, the others do not read it."""
+"""Values of an ALU's parameter ALU_MODE: the first is chosen by its input I3, the others do not read it."""
 TABLES = ("LUT1", "LUT2", "LUT3", "LUT4", "ALU")
 """Cells that take a look-up table's place."""
 MEMORIES = ("SDP", "DP", "SP", "pROM")
-"""How the names of block memories begin."""
+"""Beginnings of the names of block memories."""
 SMALL_MEMORY, LUTS_OF_SMALL_MEMORY = "RAM16SDP4", 8
 
 Netlist = Mapping[str, Any]
@@ -120,6 +120,7 @@ def widen_tables(netlist: Netlist) -> None:
         if cell["type"] in ("LUT1", "LUT2", "LUT3"):
             table = cell["parameters"]["INIT"]
             cell["type"] = "LUT4"
+            # a table repeated does not depend on the inputs that are new
             cell["parameters"]["INIT"] = table * (16 // len(table))
 
 
@@ -176,7 +177,7 @@ DATABASE, CONSTRAINTS = "chipdb.bin", "board.cst"
 PLACED, ROUTED, REPORT = "placed.json", "routed.json", "nextpnr.json"
 PLACEMENT_LOG, LOG = "placement.log", "nextpnr.log"
 ROUTED_TOP = "top"
-"""How nextpnr calls the module in what it writes."""
+"""nextpnr's name of the module in what it writes."""
 PADS = {"IBUF": ("input", "I"), "OBUF": ("output", "O")}
 """Cells at pads, with their ports' directions and their pins there."""
 DELAYS = "delays.sdf"
@@ -213,6 +214,7 @@ class Gowin(Flow):
         (directory / ROUTED).unlink()
         timer.step("slowest path")
         with (directory / DELAYS).open(encoding="utf-8") as delays:
+            # the mark before sums was for nextpnr's order of placing only
             named = (line.replace(FIRST, "") for line in delays)
             known = read_delays(named, KNOWN, DERATING)
         (directory / DELAYS).unlink()
@@ -255,10 +257,12 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
     """nextpnr twice: it places, registers move beside their sums, it routes what it reads back."""
     how = ["--device", request.board.part]
     how += ["--vopt", f"family={family}", "--vopt", f"cst={CONSTRAINTS}"]
+    # a missed clock is no failure here: the next attempt follows from how far it was missed
     how += ["--freq", f"{aim(request.clock):g}", "--seed", str(request.seed), "--timing-allow-fail"]
     how += ["--placer-heap-beta", f"{DENSITY:g}", "--placer-heap-timingweight", f"{URGENCY}"]
     how += ["--router", ROUTER]
     known = tools.data(NEXTPNR, f"share/himbaechel/gowin/chipdb-{family}.bin")
+    # a native nextpnr has its database in itself, and times no multipliers
     if known is not None:
         (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
         how += ["--chipdb", DATABASE]

@@ -51,6 +51,7 @@ def faster(
 
 def main() -> None:
     """``gowin_pack``, with its arguments."""
+    # what is split here is not known of other versions, whose own way is slow but right
     if list(inspect.signature(gowin_pack.route).parameters) == PARAMETERS:
         gowin_pack.route = faster(gowin_pack.route)
     gowin_pack.main()

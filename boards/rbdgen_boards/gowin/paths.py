@@ -96,6 +96,7 @@ def paths_through(delays: Delays, kinds: Collection[str]) -> tuple[int, float]:
     slowest = 0.0
     for pin, setup in delays.ends.items():
         driver, wire = delays.wires.get(pin, ("", 0.0))
+        # a path that ends in such a cell may begin anywhere
         reached = arrivals if delays.kind(pin) in kinds else own
         if driver in reached:
             registers.add(_cell(pin))
@@ -211,6 +212,7 @@ def _dependences(delays: Delays) -> tuple[dict[str, int], dict[str, list[str]]]:
     for pin, inputs in delays.inside.items():
         waiting[pin] = 0
         for source, _ in inputs:
+            # an input without a wire is open or constant, and is there at once
             if source not in delays.wires:
                 continue
             driver, _ = delays.wires[source]
@@ -224,6 +226,7 @@ def _in_order(delays: Delays) -> Iterator[str]:
     depends on itself."""
     waiting, readers = _dependences(delays)
     known = [pin for pin, count in waiting.items() if count == 0]
+    # outputs of registers wait for nothing
     known += [driver for driver in readers if driver not in waiting]
     while known:
         driver = known.pop()

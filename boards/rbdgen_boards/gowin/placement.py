@@ -21,7 +21,7 @@ FIRST = "~"
 """Before sums' names: nextpnr puts cells in their places in the order of their names, the last one first, and a
 register may only come into a tile of sums when they are there."""
 THROUGH = "_passthrough_lut$"
-"""How names of tables end that nextpnr adds where a register's input comes from elsewhere."""
+"""End of the names of tables that nextpnr adds where a register's input comes from elsewhere."""
 AIDS = ("BLOCKER_LUT", "BLOCKER_FF", "DUMMY_CELL")
 """Types of cells with which nextpnr keeps places free while it places others."""
 FAR = 20
@@ -47,6 +47,7 @@ def registers_to_sums(design: dict[str, Any]) -> int:
     for cell in cells.values():
         attributes = cell["attributes"]
         attributes.pop(STRENGTH, None)
+        # nextpnr writes a place by this name, and reads one as an order by the other
         if place := attributes.pop(NOWHERE, None):
             attributes["BEL"] = place
     moved = _move(cells)

@@ -59,6 +59,7 @@ class Cell:
         if pin in self.pins:
             self.seen.add(pin)
             bits = self.pins[pin]
+            # slices: a bus with fewer nets than bits is open above them
             return [self._net(f"{pin}[{k}]", bits[k : k + 1], default) for k in range(width)]
         return [self.net(f"{pin}{k}", default) for k in range(width)]
 

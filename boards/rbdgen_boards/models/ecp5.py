@@ -38,6 +38,7 @@ def distributed(cell: Cell, text: Text) -> None:
     read = text.vector(cell.bus("RAD", BITS))
     data = cell.bus("DI", BITS, "0")
     outputs = cell.outputs("DO", BITS)
+    # bit by bit, as nextpnr packs it: both netlists have the same model
     for k in range(BITS):
         column = 0
         for word in range(WORDS):
@@ -70,7 +71,7 @@ def writer(cell: Cell) -> list[tuple[int | None, Bit]]:
 
 
 HIGH = "1"
-"""What a pin is that nothing is connected to."""
+"""Value of a pin that nothing is connected to."""
 INPUTS = ("A", "B", "C", "D")
 FULL = 0xFFFF
 CARRY = 15
@@ -162,6 +163,7 @@ def comb(cell: Cell, text: Text) -> None:
         a, b, c, d = inputs
         write = [cell.net(f"WAD{k}") for k in range(4)]
         name = bit_memory(cell, text, contents, write, cell.net("WD"))
+        # nextpnr leads the read address to D, B, C and A, the lowest bit first
         text.assign(cell.output("F"), f"{name}[{text.vector([d, b, c, a])}]")
     elif mode == "CCU2":
         cell.one_of("WREMUX", "WRE")
@@ -257,9 +259,11 @@ def _port(cell: Cell, side: str, width: int, unit: int) -> Port:
     # without a register behind it, what enables that does nothing
     _pin(cell, f"OCE{side}")
     address = [_pin(cell, f"AD{side}{k}") for k in range(ADDRESS_BITS)]
+    # a wide port does not need its lowest address bits, which enable bytes there
     lanes = address[: width // BYTE] if width > BYTE else []
     if lanes and unit < BYTE:
         raise cell.error(f"ports of {width} and {unit} bits have no model")
+    # 36 bits come by the data pins of both ports
     sides = "AB" if width == WHOLE else side
     data = [_pin(cell, f"DI{letter}{k}", "0") for letter in sides for k in range(WORD)]
     output = [cell.output(f"DO{letter}{k}") for letter in sides for k in range(WORD)]
@@ -303,6 +307,7 @@ def mult18x18d(cell: Cell, text: Text) -> None:
     for pin in ("SOURCEA", "SOURCEB", "RST0"):
         cell.require(pin, "0", "0")
     cell.require("CE0", "1", "1")
+    # no register that has a model is clocked by these
     for other in range(1, 4):
         cell.ignore(f"CLK{other}", f"CE{other}", f"RST{other}")
     clock = text.value(cell.net("CLK0"))

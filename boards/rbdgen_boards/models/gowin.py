@@ -97,7 +97,7 @@ SWITCHES = (
     "ADD_SUB_0",
     "ADD_SUB_1",
 )
-"""What is added, selected or subtracted: nothing."""
+"""Parameters by which something is added, selected or subtracted: nothing is."""
 
 
 def multalu27x18(cell: Cell, text: Text) -> None:
@@ -109,6 +109,7 @@ def multalu27x18(cell: Cell, text: Text) -> None:
     clocks = cell.bus("CLK", 2, "0")
     enables = cell.bus("CE", 2, "0")
     resets = cell.bus("RESET", 2, "0")
+    # registers have the first of each, or no model
     always = enables[0] == "1" and resets[0] == "0"
     if not always:
         raise cell.error("enables and resets have no model unless they are constant")
@@ -117,6 +118,7 @@ def multalu27x18(cell: Cell, text: Text) -> None:
     second = _registered(cell, text, "BREG", clock, _operand(cell, text, "B", B), B)
     product = f"{first} * {second}"
     total = _registered(cell, text, "PREG", clock, product, A + B)
+    # through a signed name, so that Verilog extends the product's sign
     text.assign_vector(cell.outputs("DOUT", SUM), text.named(total, SUM))
 
 

@@ -38,7 +38,7 @@ MEANWHILE = {
     1: NEW,
     2: OLD,
 }
-"""What a port reads while it writes, by its WRITE_MODE."""
+"""A port's output while it writes, by its WRITE_MODE."""
 ROWS = 64
 
 
@@ -78,6 +78,7 @@ OTHER = _Side(
 
 def single(cell: Cell, text: Text) -> None:
     """One port: SP, SPX9."""
+    # packed cells have a pin for each bit of a bus
     packed = not cell.has("AD")
     if packed and cell.number(ONLY.width) in WHOLE:
         raise cell.error("words of 32 and 36 bits have no model after packing")
@@ -135,6 +136,7 @@ def one_way(cell: Cell, text: Text) -> None:
         address=address[SHIFTS[width] :],
         width=width,
         enables=[cell.net("CEA")],
+        # a port that only writes does so whenever it is enabled
         writes=["1"],
         lanes=_lanes(cell, address, width, unit),
         data=_data(cell, "DI", width),
@@ -151,6 +153,7 @@ def constant(cell: Cell, text: Text) -> None:
     if packed:
         cell.require("WRE", "0")
         cell.require("WREB", "0")
+        # pins of the first port, nothing of which is read
         cell.ignore("CEA", "CLK", "CE", "OCE", "RESET", "BLK_SEL")
         for k in range(SELECT_BITS):
             cell.ignore(f"BLKSEL{k}", f"BLKSELB{k}")
@@ -208,6 +211,7 @@ def _unit(cell: Cell, *sides: _Side) -> int:
 
 def _contents(cell: Cell, unit: int) -> list[str]:
     """All words of so many bits, the first first."""
+    # a row has 32 bytes, of nine bits or of eight
     bits = 288 if unit in NINES else 256
     whole = ""
     for row in range(ROWS):

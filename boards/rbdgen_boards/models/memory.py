@@ -9,7 +9,7 @@ from rbdgen_boards.models.cell import Bit
 from rbdgen_boards.models.verilog_text import Text
 
 OLD, NEW, KEPT = "old", "new", "kept"
-"""What a port reads while it writes: what was there, what it writes, or nothing: its output stays."""
+"""A port's output while it writes: what was there, what it writes, or what it was."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,11 @@ def _write_port(text: Text, name: str, unit: int, port: Port) -> None:
     units = port.width // unit
     at = text.vector(port.address)
     text.line(f"always @(posedge {text.value(port.clock)}) if ({_all(text, port.enables)}) begin")
+    # the number of units is unsized, so that Verilog takes the product in 32 bits
     reading = [_reading(text, name, unit, port, f"{units} * {at} + {k}", k) for k in range(units)]
     if port.meanwhile == KEPT:
         text.line(f"if (!{_all(text, port.writes)})")
+    # not blocking: a word that is read and written in the same cycle is read as it was
     text.line(f"{out} <= {{{', '.join(reversed(reading))}}};")
     if "0" not in port.writes:
         for k in range(units):

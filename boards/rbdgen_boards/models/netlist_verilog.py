@@ -56,6 +56,7 @@ def netlist_verilog(netlist: Netlist, models: Models, top: str) -> str:
     cells = _cells(netlist, models, wires)
     # constants first: others must have some at their pins
     cells.sort(key=lambda cell: cell.kind not in (*models.cells, *models.constants))
+    # all wires before any model, whose pins are resolved through them
     left = [cell for cell in cells if not _passes(cell, models, wires)]
     for cell in left:
         model = models.cells.get(cell.kind)

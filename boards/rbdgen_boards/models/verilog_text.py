@@ -34,6 +34,7 @@ def reduced(contents: int, inputs: list[Bit]) -> tuple[int, list[Bit]]:
 
 def expression(contents: int, names: list[str]) -> str:
     """A table as an expression of its inputs' ``names``."""
+    # a pattern with the inputs' numbers, which is the same for all cells with that table
     return _cheapest(contents, len(names))[1].format(*names)
 
 
@@ -59,6 +60,7 @@ def _decided(table: int, size: int, k: int) -> tuple[int, str]:
     zero, one = _cofactors(table, size, k)
     full = (1 << (1 << size)) - 1
     name = f"{{{k}}}"
+    # a table that does not depend on the input would ask for itself without end
     zero_cost, when_zero = _cheapest(zero, size) if zero != table else (99, "")
     one_cost, when_one = _cheapest(one, size) if one != table else (99, "")
     if zero == one:
@@ -98,7 +100,7 @@ class Text:
         self.lines: list[str] = []
         self.read: set[int] = set()
         self.driven: dict[int, str] = {}
-        """What registers begin with, else nothing, by net."""
+        """Values that registers begin with, else nothing, by net."""
         self.twice: list[int] = []
         """Nets with several drivers."""
         self.count = 0
