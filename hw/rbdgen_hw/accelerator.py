@@ -127,10 +127,12 @@ class OperandChoice:
                 continue
             names = [word.name for word in layout.operands]
             if wanted in names:
+                # word 0 is the header
                 index = names.index(wanted) + 1
                 functions.setdefault(index, []).append(function)
                 continue
             first_pass = self.network.passes(function)[0]
+            # an operand that no result depends on may be anything
             if graph.inputs[name] in cone(graph, first_pass.results):
                 absent.append(function)
         return TaskSources(functions, absent, initial)
@@ -230,6 +232,7 @@ class ResultSide:
             tasks.result,
             exit_depth(plan, tasks, name),
             in_block_memory(tasks, name),
+            # the last to come, which need not be the last of the packet
             ends=cycles.index(max(cycles)),
         )
         instantiate(m, self.platform, f"lane_{name}", lane)
@@ -249,6 +252,7 @@ class ResultSide:
         credits = self.admission.error_credits
         lane = Lane("error", [], self.design.tasks.result, ERROR_DEPTH)
         instantiate(m, self.platform, "lane_error", lane)
+        # bits of a task's header in the place of flags are no flags
         known = self.intake.header[: FUNCTION_BITS + TAG_BITS]
         m.d.comb += [
             lane.header.eq(Cat(known, self.admission.short_flags)),

@@ -70,7 +70,7 @@ class Admission:
         programs = self.network.programs
         self.exits: dict[str, Exit] = {}
         self.starts: dict[str, list[Start]] = {}
-        """What may leave by each exit, in order of precedence from the last on."""
+        """Starts of what may leave by each exit, in order of precedence from the last on."""
         for leaving in programs.exits:
             self.exits[leaving.name] = leaving
             self.starts[leaving.name] = []
@@ -147,6 +147,7 @@ class Admission:
         for function in self.tasks.functions:
             first_pass = self.network.passes(function)[0]
             if first_pass.program == program:
+                # a turn left to a task whose exit has no room would be lost
                 available = self.credits[first_pass.name].available
                 found.append(self._asked(function) & available)
         return any_of(found)
@@ -157,6 +158,7 @@ class Admission:
 
     def _admit_roll_out(self) -> None:
         program, leaves = repeated_program(self.network), repeated_exit(self.network).name
+        # where both are of one program, a second pass goes before roll-outs
         blocked = self.busy.get(program, Const(0))
         asked = self.intake.words[count_word(self.network, self.tasks.functions)]
         self.roll_out = loop = RollOutLoop(self.design)
@@ -236,6 +238,7 @@ class Admission:
         data = starts[0].header
         for start in starts[1:]:
             data = Mux(start.chosen, start.header, data)
+        # only tasks are checked: what a loop brings is a result of the pipelines
         new = any_of(start.chosen for start in starts if start.header is entry)
         entering = Cat(chosen, new, data, beside)
         written = self._flagged(entering, name)
@@ -295,6 +298,7 @@ class Admission:
             known.append(loading)
             m.d.comb += [
                 unknown.eq(intake.full & ~any_of(known)),
+                # tasks before it are to have the parameter as it was
                 load.eq(intake.full & loading & ~self.core.busy & self._loops_empty()),
             ]
         else:
@@ -328,6 +332,7 @@ class Admission:
         is outside the declared range. ``asked``: such a task waits."""
         m = self.m
         _, number, value = self.intake.words[:3]
+        # low for a number that no parameter has
         legal = Signal(name="parameter_legal")
         for k, word in enumerate(self.tasks.parameters):
             name = word.name

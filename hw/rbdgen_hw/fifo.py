@@ -141,6 +141,7 @@ class BeatFifo(SharedComponent):
                 consume.eq(next_entry),
             ]
         level = _count(m, self, self.take)
+        # a register: it says what holds behind this cycle's strobes
         more = Signal()
         m.d.comb += self.more.eq(more)
         with m.If(self.w_en ^ self.r_en):
@@ -185,6 +186,7 @@ def _count(m: Module, fifo: BypassFifo | BeatFifo, read: Value) -> Value:
     if fifo.block:
         ready = Signal()
         m.d.comb += fifo.r_rdy.eq(ready)
+        # less what is read now, without what is written now: block memory has that a cycle later
         m.d.sync += ready.eq(level != fifo.r_en)
     else:
         m.d.comb += fifo.r_rdy.eq(level != 0)
@@ -220,6 +222,7 @@ class StreamRegister(SharedComponent):
             self.o.payload.eq(first),
         ]
         with m.If(~waits):
+            # valid or not, so that this strobe does not wait for the stream's
             m.d.sync += second.eq(self.i.payload)
         with m.If(~valid | self.o.ready):
             m.d.sync += [
@@ -286,6 +289,7 @@ def offer(
     leave = StreamRegister(len(read.data))
     instantiate(m, platform, "leave", leave)
     offered, moves = Signal(), Signal()
+    # a register as well: no sum stands between the strobe and the memory's address
     after_head = Signal.like(head, init=1)
     next_head = Signal.like(head)
     m.d.comb += [

@@ -103,6 +103,7 @@ class RangeCheck(SharedComponent):
         strobes: dict[OperandWord, list[Value]] = defaultdict(list)
         for (beat, word), known in askers.items():
             strobe = number[beat]
+            # where all functions have it there, none must be known
             if len(known) < len(functions):
                 strobe &= any_of(known)
             strobes[word].append(strobe)
@@ -214,6 +215,7 @@ class Intake:
 
     def write(self, m: Module, platform: object, beats: stream.Interface) -> None:
         """Write the task register into ``m``, where it takes ``beats``."""
+        # a bit for each beat, one of them high: parts of the register have their strobes without comparison
         awaited, last, accept, final = Signal(self.most, init=1), Signal(), Signal(), Signal()
         first = beats.payload[:FUNCTION_BITS]
         held = self.register[:FUNCTION_BITS]

@@ -54,6 +54,7 @@ class KeptTexts:
 
     def add(self, name: str, full_name: str, text: str) -> None:
         """Keep a module's text."""
+        # a module below it would have the prefix too; general ones have none
         self.texts[name] = text.replace(_header(full_name), _header(""), 1)
 
     def save(self) -> None:
@@ -126,6 +127,7 @@ class Library:
         name = self.prefix
         if component.module_name:
             name = f"{self.prefix}_{component.module_name}"
+        # equal names, equal logic: the first stands for all
         self.components.setdefault(name, component)
         return name
 

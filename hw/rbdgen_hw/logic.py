@@ -28,6 +28,7 @@ def selected(strobes: Sequence[Value], words: Sequence[Value]) -> Value:
     """The word whose strobe is high, one at most; zero for none."""
     terms = []
     for strobe, word in zip(strobes, words, strict=True):
+        # masked and joined, in whatever order: a chain of choices has one that synthesis must keep
         terms.append(Mux(strobe, word, 0))
     return or_of(terms)
 
@@ -44,6 +45,7 @@ def cut(value: Value, widths: Iterable[int]) -> list[Value]:
 
 def registered(m: Module, value: Value, name: str, reset_less: bool = False) -> Signal:
     """``value`` of the cycle before, in a register of the module ``m`` that is called ``name``."""
+    # a signed value stays signed
     shape = value.shape()
     register = Signal(shape, name=name, reset_less=reset_less)
     m.d.sync += register.eq(value)
@@ -84,6 +86,7 @@ class Inlined(wiring.Component, ABC):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # before write(), which may put other values in their place
         ports = {
             name: getattr(self, name)
             for name, member in self.signature.members.items()

@@ -98,9 +98,11 @@ def _converter(source: Format, target: Format) -> Round:
     longer = max(target.frac - source.frac, 0)
     drop = max(source.frac - target.frac, 0)
     half = (1 << drop) >> 1
+    # rounding keeps the order of values: where neither end saturates, nothing does
     highest = ((source.maximum << longer) + half) >> drop
     lowest = ((source.minimum << longer) + half) >> drop
     saturates = highest > target.maximum or lowest < target.minimum
+    # a rounding counts what it drops: equal ones are one module, wherever the point is
     whole = Format(target.width, 0)
     rounding = Rounding(drop, whole, saturates)
     return Round(source.width + longer, rounding)
@@ -188,6 +190,7 @@ class Loop(Inlined):
         """Put the FIFO into ``m``, and bind what its head offers; the head's fields."""
         instantiate(m, platform, self.name, self.queue)
         parts = cut(self.queue.r_data, self._entry_widths())
+        # not strict: the operands' parts stand behind the fields'
         fields = dict(zip(self.widths, parts, strict=False))
         words = parts[len(fields) :]
         offered = {"waiting_header": fields["header"]}
@@ -371,6 +374,7 @@ class RollOutLoop(Loop):
         at_least_one = Mux(self.asked_steps < 1, 1, self.asked_steps)
         evaluation = Mux(self.chosen, number, 0) if self.number_bits else 0
         waiting = Cat(left, number)
+        # extended by zeros: the evaluation of number 0
         beginning = self.asked.as_unsigned()
         progress = Mux(self.chosen, waiting, beginning)
         m.d.comb += [
@@ -415,6 +419,7 @@ class RollOutLoop(Loop):
                 value, overflow = self._converted(m, platform, name, result, operand)
                 next_values.append(value)
                 if overflow is not None:
+                    # of the two conversions only one makes the next value
                     lost.append(overflow & holds)
             within, behind = next_values
             value = Mux(last, behind, within)

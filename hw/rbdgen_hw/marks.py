@@ -49,6 +49,7 @@ class QueueMonitor(SharedComponent):
         m = Module()
         level = Signal(COUNT_BITS)
         after = Signal(COUNT_BITS)
+        # a read of an empty FIFO is a fault, and no level below zero
         leaves = self.r_en & (level != 0)
         m.d.comb += after.eq(level + self.w_en - leaves)
         m.d.sync += [

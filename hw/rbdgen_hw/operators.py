@@ -380,6 +380,7 @@ class SineTable(SharedComponent):
         m.submodules.table = memory = _rom(self.fmt.width - 1, table)
         quarter = 1 << bits
         cosine_place = Signal(bits + 2)
+        # cos x = sin(x + π/2)
         m.d.comb += cosine_place.eq(self.place + quarter)
         self._look_up(m, memory, self.place, self.sine)
         self._look_up(m, memory, cosine_place, self.cosine)
@@ -394,6 +395,7 @@ class SineTable(SharedComponent):
         port = memory.read_port()
         negative = _later(m, angle[bits + 1], self.cycles)
         data = _later(m, port.data, self.cycles - 1)
+        # a quarter wave has no sign to store
         size = Cat(data, Const(0, 1)).as_signed()
         m.d.comb += [
             port.addr.eq(Mux(backwards, ~within, within)),
@@ -516,6 +518,7 @@ class Normalise(SharedComponent):
             positive.eq(Mux(empty, 1, self.a)),
         ]
         aligned = _aligned(m, self.a, width, positive, width, self.cycles)
+        # the leading one now stands right below the sign
         drop = width - 2 - self.result.frac
         cut = aligned >> drop if drop > 0 else aligned << -drop
         m.d.comb += self.y.eq(cut)

@@ -42,7 +42,7 @@ CHANNELS = {
     "s_axi_ar": ("addr", "prot"),
     "s_axi_r": ("data", "resp"),
 }
-"""What must hold still on each channel until it is taken."""
+"""Signals of each channel that must hold still until it is taken."""
 RESET_CYCLES = 8
 AMID_CYCLES = 60
 """From when a batch is begun to the reset amid it."""
@@ -79,6 +79,7 @@ async def played(dut: Any) -> None:
     job = read_job()
     share, seed = job["stall"], job["seed"]
     Clock(dut.aclk, 2, unit="step").start()
+    # False: the reset that they wait for is active low
     source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, dut.aresetn, False)
     sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, dut.aresetn, False)
     lite = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.aclk, dut.aresetn, False)
@@ -88,6 +89,7 @@ async def played(dut: Any) -> None:
     stalled = (source, sink, *(getattr(lite.write_if, f"{c}_channel") for c in ("aw", "w", "b")))
     stalled += tuple(getattr(lite.read_if, f"{c}_channel") for c in ("ar", "r"))
     for k, end in enumerate(stalled):
+        # a seed for each, else all channels would stall in the same cycles
         end.set_pause_generator(pauses(share, seed + k))
 
     async def reset() -> None:
@@ -95,6 +97,7 @@ async def played(dut: Any) -> None:
         for _ in range(RESET_CYCLES):
             await RisingEdge(dut.aclk)
         for end in (source, sink):
+            # frames that the reset cut must not go on behind it
             end.clear()
         dut.aresetn.value = 1
         await RisingEdge(dut.aclk)
@@ -107,6 +110,7 @@ async def played(dut: Any) -> None:
         return int.from_bytes(bytes(answer.data), "little")
 
     identity = [await read(Register.IDENTITY + 4 * k) for k in range(IDENTITY_WORDS)]
+    # no register is at 0x3C, and the version cannot be written
     bad_read = (await lite.read(0x3C, 4)).resp
     bad_write = (await lite.write(Register.VERSION, bytes(4))).resp
     before = await read(Register.CYCLES)

@@ -66,7 +66,7 @@ class CocotbSimulator(Simulator):
         self._own: tempfile.TemporaryDirectory[str] | None = None
         """The folder that all is compiled and run in."""
         self._builds: dict[str, Path] = {}
-        """What was compiled, by digest; the last one used is the last."""
+        """Folders of what was compiled, by digest; the last one used is the last."""
 
     def available(self) -> None:
         """See :class:`Simulator`."""
@@ -185,9 +185,11 @@ class CocotbSimulator(Simulator):
         # the search path only says where the tools lie, and differs between shells
         environment = [f"{k}={v}" for k, v in sorted(self._environment().items()) if k != "PATH"]
         arguments = (*self.build_args, *self._wave_args(waves), waves.suffix if waves else "")
+        # by what is in them: wherever the sources lie, and whenever they were written
         texts = (source.read_bytes() for source in rtl.sources)
         digest = _digest(rtl.top, control, *versions, *environment, *arguments, *texts)
         if digest in self._builds:
+            # behind all others: the one that is not used for longest goes first
             self._builds[digest] = self._builds.pop(digest)
             return 0.0, self._builds[digest]
         started = time.perf_counter()
@@ -211,6 +213,7 @@ class CocotbSimulator(Simulator):
         are."""
         copies = copied(rtl.sources, folder / "sources")
         job = self._job("build", rtl, folder, build, waves, copies)
+        # the runtime is compiled with other options for each kind of waveform
         flags = "cocotb", waves.suffix if waves else "", str(self._environment().get("MAKEFLAGS"))
         if self.kept:
             place_runtime(build, *flags)
@@ -236,6 +239,7 @@ class CocotbSimulator(Simulator):
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                # a group of its own, which can be ended as a whole
                 start_new_session=True,
             )
             try:
@@ -319,5 +323,6 @@ def _digest(*parts: str | bytes) -> str:
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
+        # without lengths, parts that are cut elsewhere would be the same
         digest.update(f"{len(data)}\n".encode() + data)
     return digest.hexdigest()

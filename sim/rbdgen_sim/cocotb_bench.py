@@ -90,6 +90,7 @@ class Bench:
         place_runtime(folder / "build", *flags)
         with log.open("w", encoding="utf-8") as output:
             subprocess.run(
+                # -P: no modules are looked for in the working folder
                 [sys.executable, "-P", "-c", _RUN],
                 cwd=folder,
                 env=environment,
@@ -98,6 +99,7 @@ class Bench:
                 stderr=subprocess.STDOUT,
                 check=False,
             )
+        # a test writes it when it comes to its end, whatever the runner's status says
         outcome = folder / OUTCOME
         if not outcome.exists():
             raise ToolError(

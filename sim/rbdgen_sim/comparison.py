@@ -116,7 +116,7 @@ ATTEMPTS = 2
 SECONDS = 1e6
 """Without progress before a device is given up: it is a simulation's own time that counts."""
 FLAGS = "flags"
-"""What stands for the word where flags differ."""
+"""Name in the place of the word's where flags differ."""
 
 Progress = Callable[[int, int], None]
 
@@ -197,6 +197,7 @@ def compare(
     for k, tasks in enumerate(sets):
         places = np.flatnonzero(order == k)
         found += _differing(manifest, tasks, places, [results[place] for place in places])
+    # the first is the first that was sent, of whatever function
     found.sort(key=lambda mismatch: mismatch.task)
     return Comparison(count, len(found), found[0] if found else None)
 

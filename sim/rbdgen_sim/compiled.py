@@ -35,7 +35,7 @@ RUNTIME_CACHE, RUNTIME_SUFFIX = "runtime", ".zip"
 LEAD = 3600.0
 """Seconds: longer than Verilator takes for any design."""
 SETTINGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS")
-"""What of the environment changes how they are compiled."""
+"""Variables of the environment that change how they are compiled."""
 
 
 def place_runtime(directory: Path, *flags: str) -> None:
@@ -47,6 +47,7 @@ def place_runtime(directory: Path, *flags: str) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(io.BytesIO(kept.content)) as archive:
         for name in OBJECTS:
+            # which of them a design is made with depends on its waveforms
             if name in archive.namelist():
                 path = directory / name
                 path.write_bytes(archive.read(name))
@@ -112,4 +113,5 @@ def place_program(content: bytes, program: Path) -> None:
         fresh = Path(folder) / program.name
         fresh.write_bytes(content)
         fresh.chmod(0o755)
+        # the file of a running program cannot be written, but its name can be given to another
         fresh.replace(program)

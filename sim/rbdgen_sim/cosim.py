@@ -169,6 +169,7 @@ def steady_interval(intervals: np.ndarray) -> float:
     half = _second_half(intervals)
     if not len(half):
         return float("nan")
+    # where tasks come evenly every interval is a pause
     pauses = np.flatnonzero(half == np.max(half))
     bunches = half[pauses[0] + 1 : pauses[-1] + 1]
     return float(np.mean(bunches if len(bunches) else half))
@@ -187,6 +188,7 @@ def misused(design: Design, marks: Mapping[str, FifoMark]) -> list[str]:
 
 def _shortened(parts: dict[str, np.ndarray]) -> dict[str, list]:
     """The same to three significant digits, as lists: what a report shows of each entry."""
+    # with its type given: NumPy cannot tell that of a vector without entries
     shorten = np.vectorize(lambda entry: float(f"{entry:.2e}"), otypes=[float])
     return {kind: shorten(x).tolist() for kind, x in parts.items()}
 
@@ -278,6 +280,7 @@ def cosimulate(
     least = 2 * design.tasks.replicas
     if count < least:
         raise ConfigError(f"tasks: must be at least {least} to measure an interval, not {count}")
+    # before any work: the tasks' results are computed next
     simulator.available()
     bench = _Bench(design, rtl, simulator, workdir, seed, progress)
     states = task_states(design, count, seed)

@@ -37,7 +37,7 @@ OPTIONS = (
     *("--cc", "--exe", "--build", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
     *("--x-assign", "fast", "--x-initial", "fast", "--output-split", "5000"),
 )
-"""What is asked of Verilator for any design."""
+"""Arguments of Verilator for any design."""
 _LINK_MAIN = Path(__file__).with_name("device.cpp")
 
 
@@ -59,6 +59,7 @@ def build_program(sources: Sequence[Path], top: str, directory: Path, main: Path
     directory = directory.resolve()
     directory.mkdir(parents=True, exist_ok=True)
     program = directory / PROGRAM
+    # not cocotb's runtime, which has other options
     flags = "device", verilator.environment()["MAKEFLAGS"]
     texts = [path.read_bytes() for path in (*sources, main)]
     about = compiled_digest(
@@ -78,6 +79,7 @@ def _compiled(
 ) -> Path:
     """The program that ``sources`` make, compiled in ``work``, whose name is plain."""
     copies = copied(sources, work / "sources")
+    # the C++ around a model is one text for whatever top, and finds the class by these
     defines = f'-DMODEL=V{top} -DMODEL_HEADER="\\"V{top}.h\\""'
     program = work / PROGRAM
     arguments = [
@@ -89,6 +91,7 @@ def _compiled(
     done = verilator.run(arguments, work)
     log.write_text(done.stdout, encoding="utf-8")
     if done.returncode or not program.is_file():
+        # Verilator says Error where compilers say error
         lines = [line for line in done.stdout.splitlines() if "rror" in line] or ["no output"]
         raise ToolError(
             f"verilator cannot build {top}: {told_of(lines[0], copies, sources)} (log: {log})"
@@ -191,6 +194,7 @@ class BuiltStation:
 
     def command(self, clock: float, faults: Faults, seed: int, port: int) -> list[str]:
         """The command that calls the program, for a board's clock of so many Hz."""
+        # the fields stand in the order of the program's arguments
         shares = [round(SHARE * share) for share in astuple(faults)]
         cycle = round(PICOSECONDS / clock)
         own = self.station
@@ -226,6 +230,7 @@ class SimulatedStation:
             text=True,
         )
         assert self.process.stdout is not None
+        # it says its port when it listens there
         said = self.process.stdout.readline()
         if not said:
             self.process.wait()
@@ -241,6 +246,7 @@ class SimulatedStation:
         """End the program."""
         if self.process.poll() is not None:
             return
+        # the program ends when its input does, and says its cycles then
         said, _ = self.process.communicate(timeout=CLOSE_SECONDS)
         self.cycles = int(said or 0)
 
@@ -272,6 +278,7 @@ class SteppedPort:
 
     def send(self, data: bytes) -> None:
         """Send a datagram."""
+        # it leaves with the next wait: until then no time passes
         self.input.write(b"s" + len(data).to_bytes(4, "little") + data)
 
     def receive(self, seconds: float) -> bytes | None:

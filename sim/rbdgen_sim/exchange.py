@@ -47,6 +47,7 @@ def read_job(path: Path) -> Job:
     fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for name, value in fields.items():
         if isinstance(value, list):
+            # JSON has lists where records have tuples
             fields[name] = tuple(value)
     return Job(**fields)
 
@@ -61,6 +62,7 @@ def write_stimulus(workdir: Path, stimulus: Stimulus, probes: Sequence[str]) -> 
         output_stall=stimulus.output_stall,
         seed=stimulus.seed,
         timeout_cycles=stimulus.timeout_cycles,
+        # with its type: none would be an array of floats, objects would need pickles
         probes=np.array(probes, np.str_),
     )
 
@@ -142,6 +144,7 @@ def read_progress(workdir: Path) -> int:
 def _to_rows(values: Sequence[int]) -> np.ndarray:
     """Unsigned numbers as rows of bytes, as many as the largest has."""
     bits = max((value.bit_length() for value in values), default=0)
+    # at least a byte each: rows of no bytes would lose how many they are
     size = max(1, -(-bits // 8))
     data = b"".join(value.to_bytes(size, "little") for value in values)
     return np.frombuffer(data, np.uint8).reshape(len(values), size)

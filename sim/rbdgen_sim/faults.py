@@ -215,6 +215,7 @@ class UdpRelay(UdpThread):
                 continue
 
     def _pass(self, end: socket.socket) -> None:
+        # one byte more than there may be, so that what is too long arrives as such
         data, sender = end.recvfrom(MOST_BYTES + 1)
         if end is self.socket:
             self.host = sender

@@ -60,6 +60,7 @@ def copied(sources: Sequence[Path], folder: Path) -> list[Path]:
     """Copies of ``sources`` below ``folder``, in their order, with their own names where those are plain."""
     copies = []
     for number, source in enumerate(sources):
+        # a folder for each: two sources may have the same name
         place = folder / str(number)
         place.mkdir(parents=True)
         name = Path(source.name)

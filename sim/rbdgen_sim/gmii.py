@@ -20,6 +20,7 @@ from rbdgen_sim.cocotb_bench import Bench, read_job, write_outcome
 # a cocotb handle gets its kind, and with it its value, from the design at run time
 
 
+# one gigabit per second
 BYTE_PICOSECONDS = 8000
 RESET_CYCLES = 64
 QUIET_BYTES = 3000
@@ -41,6 +42,7 @@ class Wire:
         self.source = GmiiSource(dut.eth_rx_data, None, dut.eth_rx_dv, dut.eth_rx_clk)
         self.sink = GmiiSink(dut.eth_tx_data, None, dut.eth_tx_en, dut.eth_tx_clk)
         for end in (self.source, self.sink):
+            # else each frame is a line of the log
             end.log.setLevel("WARNING")
 
     async def send(self, data: bytes, sound: bool) -> None:
@@ -48,6 +50,7 @@ class Wire:
         frame = GmiiFrame.from_payload(data)
         if not sound:
             whole = bytearray(frame.data)
+            # counted from the end, so that the preamble stays whole and the frame is seen
             whole[-1 - self.random.randrange(len(data))] ^= 1 << self.random.randrange(8)
             frame = GmiiFrame(bytes(whole))
         await self.source.send(frame)
@@ -76,6 +79,7 @@ class Wire:
 
     async def _answer(self, payload: bytes) -> None:
         """Answer an ARP request for one of the stations."""
+        # ARP stands behind both MAC addresses and the type, 14 bytes; the address asked for is its last field
         address = payload[38:42]
         mac = self.stations.get(address)
         if payload[12:14] == ARP and payload[14:22] == ASKS and mac is not None:
@@ -87,6 +91,7 @@ class Wire:
 async def played(dut: Any) -> None:
     """Reset, and play the job's rounds."""
     job = read_job()
+    # even, so that both halves are whole steps
     cycle = 2 * round(0.5e12 / job["clock"])
     Clock(dut.clk, cycle, unit="ps").start()
     Clock(dut.eth_rx_clk, BYTE_PICOSECONDS, unit="ps").start()

@@ -168,6 +168,7 @@ class StreamEnds:
         # one generator per end, so that the stalls of one do not depend on the traffic of the other
         source = np.random.default_rng([stimulus.seed, 0])
         sink = np.random.default_rng([stimulus.seed, 1])
+        # cycles to wait, where each is one of stalling with this probability
         gaps = source.geometric(1.0 - stimulus.input_stall, len(self.beats)) - 1
         self._gaps: list[int] = gaps.tolist()
         self._sink = sink
@@ -211,6 +212,7 @@ class StreamEnds:
         elif self._wait:
             self._wait -= 1
             self.valid = not self._wait
+        # a payload is read only where it counts: a wide one takes long
         if out_valid:
             if not self._held:
                 self.offered.append(cycle)

@@ -88,6 +88,7 @@ def run_tasks(
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != expected_beats:
         raise ToolError(f"simulation: {len(trace.payloads)} of {expected_beats} result beats came")
+    # loads come before all tasks
     accepted = trace.accepted[sent.rows.ends[sent.loads :]]
     received = _receive(layout, trace)
     outcomes = {}
@@ -99,6 +100,7 @@ def run_tasks(
 
 def _random_sizes(replicas: int, seed: int) -> Iterator[int]:
     """Numbers of tasks in rows."""
+    # 0 and 1 are the stalls of the stream's ends
     generator = np.random.default_rng([seed, 2])
     while True:
         yield int(generator.integers(1, replicas + 1))
@@ -111,6 +113,7 @@ def _send(
     used, tags, sources = [], [], []
     for k, task_set in enumerate(tasks):
         count = int(np.count_nonzero(order == k))
+        # counted within a function: a result out of order has another's tag
         tag = np.arange(count) % (1 << TAG_BITS)
         raw = [word[:count] for word in task_set.raw]
         used.append(count)

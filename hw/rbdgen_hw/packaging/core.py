@@ -47,6 +47,7 @@ class Core:
 
     def bus(self, prefix: str) -> dict[str, Port]:
         """The ports of one bus, by their names without the bus's."""
+        # with the underscore, as s_axis begins with s_axi
         return {
             p.name.removeprefix(f"{prefix}_"): p
             for p in self.ports
@@ -64,11 +65,12 @@ BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}
 """Buses of the AXI shell, and the side on which it stands."""
 
 
+# not among them: quotes, backslash, $, [, {, # and %, which some of the languages act on
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;_+=/()<>*-]")
 """Characters that mean themselves between quotes in all of these languages."""
 _PLAIN_IN_RDL = " .,:;'_+=()-"
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even escaped (section 2.2)."""
+"""Characters that XML 1.0 cannot hold, not even escaped (section 2.2)."""
 
 
 def _escaped(text: str, template: str) -> str:

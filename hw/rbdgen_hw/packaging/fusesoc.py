@@ -141,6 +141,7 @@ def fusesoc(core: Core) -> str:
         # a bench reads its vectors in the folder in which it runs
         copied = [f"      - {name}: {{file_type: user, copyto: {name}}}" for name in vectors]
         text += _BENCH.format(source=source, vectors="\n".join(copied))
+    # the Flow API takes the family, and makes the command itself
     family, *options = core.synthesis.removeprefix("synth_").split()
     text += _TARGETS.format(name=core.name, arch=family, options=", ".join(options))
     if core.vivado:

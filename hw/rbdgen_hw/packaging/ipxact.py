@@ -86,6 +86,7 @@ FILE_SET = "rtl"
 
 
 def _tag(parent: ET.Element, tag: str, text: str | None = None, /, **attributes: str) -> ET.Element:
+    # attributes have the namespace too
     element = ET.SubElement(
         parent, f"{{{SPIRIT}}}{tag}", {f"{{{SPIRIT}}}{k}": v for k, v in attributes.items()}
     )

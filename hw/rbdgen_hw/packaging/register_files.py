@@ -82,7 +82,7 @@ _SOFTWARE = {
     Access.WRITE: "sw = w; hw = r; singlepulse;",
     Access.READ_WRITE: "sw = rw; hw = na;",
 }
-"""What a host and the hardware do with a field."""
+"""Access of a host and of the hardware to a field."""
 _CONSTANT = "sw = r; hw = na;"
 
 

@@ -39,7 +39,7 @@ def shape(packing: Packing, values: int) -> Shape:
 
 
 def shapes(packing: Packing, values: Mapping[int, int]) -> list[Shape]:
-    """The shapes of packets by function code; of a function that there is not it is a header."""
+    """The shapes of packets by function code; of an unknown function it is a header."""
     return [shape(packing, values.get(code, 0)) for code in range(1 << FUNCTION_BITS)]
 
 
