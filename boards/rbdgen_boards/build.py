@@ -200,6 +200,7 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     limit = board.resources["multipliers"] // replicas
     if design.machine.blocks <= limit:
         return design
+    # none before it is asked for: each is laid out and scheduled anew
     candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
     fitting = next((d for d in candidates if d.machine.blocks <= limit), None)
     if fitting is not None and not given:

@@ -120,6 +120,7 @@ class BeatFifo(SharedComponent):
         next_entry = Mux(self.last, after_consume, consume)
         following = Mux(self.last, 0, beat + 1)
         next_beat = following[: len(beat)]
+        # an entry has a power of two of rows: both numbers side by side are an address
         head = Cat(beat, consume)
         if self.block:
             next_head = Cat(next_beat, next_entry)

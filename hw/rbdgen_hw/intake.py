@@ -215,7 +215,7 @@ class Intake:
 
     def write(self, m: Module, platform: object, beats: stream.Interface) -> None:
         """Write the task register into ``m``, where it takes ``beats``."""
-        # a bit for each beat, one of them high: parts of the register have their strobes without comparison
+        # a bit for each beat, one of them high: no number is compared before the register's strobes
         awaited, last, accept, final = Signal(self.most, init=1), Signal(), Signal(), Signal()
         first = beats.payload[:FUNCTION_BITS]
         held = self.register[:FUNCTION_BITS]

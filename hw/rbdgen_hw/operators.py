@@ -398,6 +398,7 @@ class SineTable(SharedComponent):
         # a quarter wave has no sign to store
         size = Cat(data, Const(0, 1)).as_signed()
         m.d.comb += [
+            # the table has intervals' middles, so that mirror images are complements
             port.addr.eq(Mux(backwards, ~within, within)),
             port.en.eq(1),
             y.eq(Mux(negative, -size, size)),

@@ -46,6 +46,7 @@ class Phases:
         if phase == 0:
             stays = (self.now == 0) & self.waits
             return begins | stays
+        # phase 1 comes only where phase 0 is left
         return begins & ~self.waits if phase == 1 else begins
 
     def during(self, phases: Iterable[int]) -> Value:
@@ -56,6 +57,7 @@ class Phases:
         key = tuple(sorted(set(phases)))
         if key not in self._during:
             name = self._name(key)
+            # at power-up it is phase 0
             begins_in = int(0 in key)
             register = Signal(name=name, init=begins_in, reset_less=True)
             follows = any_of(self._next(phase) for phase in key)
@@ -94,6 +96,7 @@ def choose(
         if isinstance(value, Const):
             constants |= dict.fromkeys(wanted, value.value)
         else:
+            # by identity: == of two values is hardware
             key = id(value)
             values.setdefault(key, value)
             phases_of.setdefault(key, []).extend(wanted)
@@ -169,6 +172,7 @@ class TaskStages:
             return
         started = Signal(name=f"started_{name}")
         first = phases.at(0)
+        # a start is there in phase 0 only, and counts in all phases of the stage
         with m.If(first):
             m.d.sync += started.eq(start)
         now = Mux(first, start, started)

@@ -59,6 +59,7 @@ def _carried(bit: str) -> Bit:
 def _chain(bits: Sequence[Bit], carry: str = ZERO) -> str:
     """Instances of CCU2C for ``bits``, lowest first, with the sum of bit k on ``total[k]``."""
     every = [_carried(carry), *bits]
+    # a CCU2C has two bits
     if len(every) % 2:
         every.append(Bit((ZERO, ZERO, ZERO, ZERO), lambda a, b, c, d: 0, lambda a, b: 0))
     text = f"  wire [{len(every) // 2}:0] chain;\n"
@@ -66,6 +67,7 @@ def _chain(bits: Sequence[Bit], carry: str = ZERO) -> str:
         pins = []
         for half, bit in enumerate(every[k : k + 2]):
             pins += [f".{name}{half}({net})" for name, net in zip("ABCD", bit.inputs, strict=True)]
+            # the first bit of the chain is the carry's
             number = k + half - 1
             if 0 <= number < len(bits):
                 pins.append(f".S{half}(total[{number}])")
@@ -122,6 +124,7 @@ class Sum:
         name, width, places = "ab"[side], self.widths[side], self.places[side]
         if k < places:
             return ZERO
+        # above its highest bit an argument goes on with its sign
         return f"{name}[{min(k - places, width - 1)}]"
 
     def _bit(self, k: int) -> Bit:
@@ -179,6 +182,7 @@ def chains(verilog: str) -> str:
     for name, width, starting in ACCUMULATOR.findall(verilog):
         found.append(accumulator(name, int(width), int(starting, 16)))
     for name, op, a, left, b, right, drop, kept, wraps in ROUNDED_SUM.findall(verilog):
+        # nothing is rounded: without a third number synthesis makes one chain of it
         if int(drop) == 0:
             continue
         widths, places = (int(a), int(b)), (int(left), int(right))
@@ -224,9 +228,9 @@ ECP5_REGISTERS = {
     2: ("REG_INPUTA", "REG_INPUTB", "REG_OUTPUT"),
     3: ("REG_INPUTA", "REG_INPUTB", "REG_OUTPUT", "REG_PIPELINE"),
 }
-"""Which registers of Lattice's block make so many in a row."""
+"""Registers of Lattice's block that make so many in a row."""
 GOWIN_REGISTERS = {2: ("AREG", "BREG", "PREG")}
-"""Which registers of Gowin's block make so many in a row: its operands', and the product's."""
+"""Registers of Gowin's block that make so many in a row: its operands', and the product's."""
 
 
 def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
@@ -290,6 +294,7 @@ class Primitive:
             return None
         inside = min(registers, max(self.registers))
         orders = [("a", "b", a, b), ("b", "a", b, a)]
+        # the wider one first, which counts where both orders take as many
         orders.sort(key=lambda order: -order[2])
         wide, narrow, n, m = min(
             orders,
@@ -321,6 +326,7 @@ class Primitive:
         terms = []
         for (k, x), (j, y) in itertools.product(enumerate(first), enumerate(second)):
             result = f"result{k}_{j}"
+            # a block's output may be wider than its product
             size = min(sum(self.shape), self.output)
             text += f"  wire [{self.output - 1}:0] {result};\n  wire signed [{a + b - 1}:0] term{k}_{j} = "
             text += f"$signed({result}[{size - 1}:0]);\n"

@@ -198,6 +198,7 @@ class Distributor(SharedComponent):
             free.append(register.i.ready)
             sent = beat if k == 0 else Mux(load, beats[0], beat)
             place = getattr(self, f"place{k}")
+            # only a packet's first beat has a header
             tag = Mux(ends.first, place, sent[TAG])
             given = keep | load
             m.d.comb += [
@@ -314,6 +315,7 @@ class Collector(SharedComponent):
         holds = Signal(name=f"sent_holds{lane}")
         first = Signal(name=f"sent_first{lane}")
         own = Signal(TAG_BITS, name=f"sent_tag{lane}")
+        # along with what is read, which memory gives a cycle later
         with m.If(advance):
             m.d.sync += [
                 holds.eq(ends.holds[lane]),
@@ -359,6 +361,7 @@ class Reorder(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = (self.depth - 1).bit_length()
+        # the depth is a power of two, so that both wrap by themselves
         newest, oldest = Signal(bits), Signal(bits)
         # by place, whether its result is there
         there = Signal(self.depth)

@@ -27,7 +27,7 @@ from rbdgen_hw.unit import Unit
 from rbdgen_hw.unit_values import input_port, overflow_port, report_times, tap_name
 
 Queued = dict[tuple[str, int], Value]
-"""What FIFOs hand over, by the unit that reads it and the node."""
+"""Values that FIFOs hand over, by the unit that reads them and the node."""
 StageExits = tuple[int, tuple[str, ...]]
 """A stage of tasks that leave by one of these exits."""
 Reports = dict[StageExits, Value]
@@ -149,6 +149,7 @@ class RoundTripBuilder:
         for name, length in self._operand_lengths().items():
             arriving = getattr(self.ports, name)
             value = arriving
+            # parameters have registers of their own, which change only while nothing is under way
             if schedule.entry_cycles and name not in schedule.programs.parameters:
                 shape = arriving.shape()
                 value = Signal(shape, name=f"{name}_entered", reset_less=True)
@@ -261,6 +262,7 @@ class RoundTripBuilder:
         found: dict[StageExits, list[Value]] = {}
         for unit in self.units.values():
             for cycle, exits in report_times(unit.reports):
+                # a register moves a report a cycle on, which may be the next stage's
                 stage = (cycle + late) // self.ii
                 port = getattr(unit, overflow_port(cycle, exits))
                 together = found.setdefault((stage, exits), [])

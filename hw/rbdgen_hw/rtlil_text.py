@@ -58,6 +58,7 @@ def rtlil_texts(modules: Iterable[tuple[str, ElaboratedModule]]) -> dict[str, st
                 # one core elaborates
                 converters.convert(batch, processes - 1)
                 batch = _Batch()
+        # all of it is less than what is worth a process
         if not converters.started:
             return batch.texts()
         converters.convert(batch, processes)

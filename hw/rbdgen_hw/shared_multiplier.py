@@ -160,6 +160,7 @@ class SharedMultiplier:
         constant = self._choose(constants, width, "constant")
         negative = self.unit.phases.during(minus) if minus else Const(0, 1)
         term = addend ^ negative.replicate(width).as_signed()
+        # both with a bit more below, where the carry comes in: one adder whatever the sign
         twice = Cat(negative, term) + Cat(negative, constant)
         return twice[1 : width + 1].as_signed()
 
@@ -191,6 +192,7 @@ class SharedMultiplier:
 def _placed(value: Value, places: int, below: int) -> Value:
     """A value that is no constant at other places."""
     if places < 0:
+        # of what is moved out altogether the sign is left
         return value[min(-places, len(value) - 1) :].as_signed()
     if not below:
         return shifted(value, places)

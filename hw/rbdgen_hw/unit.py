@@ -44,13 +44,13 @@ class FoldedUnit(UnitOperators):
         super().__init__(plan, unit, ports, platform)
         self.folds = self.schedule.folds
         self.turns = self.folds.turns
-        """What an operator executes, by the node that it has in the first turn."""
+        """Nodes that an operator executes in turn, by the one that it has in the first turn."""
         self.step = self.folds.interval(unit.name, self.ii)
         """Cycles from a turn to the next."""
         self.kept: dict[int, list[Signal]] = {}
         """Registers of values that the unit makes in one turn and uses in another."""
         self.choices: dict[Hashable, tuple[Value, Sequence[Value]]] = {}
-        """What is chosen by the turn, with what it is chosen from, which keeps that's identities."""
+        """Values chosen by the turn, with what they are chosen from, which keeps that's identities."""
         executed = [i for i in unit.nodes if i in self.turns]
         self.executed = tuple(executed)
 
@@ -188,6 +188,7 @@ class FoldedUnit(UnitOperators):
         has_sign = position in self.folds.signed(i)
         if i not in self.fixed.constants or not has_sign:
             return value
+        # the lowest number has no negative of its own width
         width = len(value) + 1
         signed_value = Signal(signed(width), name=f"{name}_signed")
         negative = self.negative(i, position)
@@ -243,6 +244,7 @@ def _identity(value: Value) -> tuple[str, int]:
     """Key that two values have in common where they are the same one."""
     if isinstance(value, Const):
         return "const", value.value
+    # == of two values is hardware
     return "signal", id(value)
 
 

@@ -69,7 +69,7 @@ class UnitOperators(UnitValues):
             self.table(number, nodes)
 
     def own_operator(self, i: int) -> None:
-        """What makes node ``i`` alone."""
+        """Writes the operator that makes node ``i`` alone."""
         positions = range(len(self.nodes[i].args))
         args = [self.argument(i, k) for k in positions]
         OPERATORS[self.nodes[i].op](self, i, args)
@@ -106,7 +106,7 @@ class UnitOperators(UnitValues):
         raise AssertionError(self.nodes[i].op)
 
     def operation(self, i: int) -> tuple[str, tuple[Format, ...]]:
-        """What an operator of node ``i`` does, and its arguments' formats."""
+        """Operation of the operator of node ``i``, and its arguments' formats."""
         return self.fixed.name(i), self.formats(i)
 
     def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
@@ -192,6 +192,7 @@ class UnitOperators(UnitValues):
         width = len(table.place)
         # sine and cosine of one angle are looked up at once
         readers: dict[int, int] = {}
+        # backwards, so that the first reader of an angle stays
         for i in reversed(nodes):
             angle = self.nodes[i].args[0]
             readers[angle] = i
@@ -226,4 +227,4 @@ OPERATORS = {
     "table_cos": UnitOperators.elsewhere,
     "table_reciprocal": UnitOperators.elsewhere,
 }
-"""What makes each operation of fixed-point graphs; a sum with products has a multiplier, or a share of one."""
+"""Methods that make each operation of fixed-point graphs; a sum with products has a multiplier, or a share of one."""

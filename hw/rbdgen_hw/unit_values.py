@@ -184,6 +184,7 @@ class UnitValues:
             chain.append(register)
             moves.append(register.eq(source))
             source = register
+        # at an interval of one cycle there is no strobe to wait for
         if isinstance(strobe, Const):
             m.d.sync += moves
         else:
@@ -244,6 +245,7 @@ class UnitValues:
             name = f"overflowed_{self.label(i)}"
             flag = self.flag_register(flag, name)
             now = now + 1
+        # in other phases an operator's output is of other nodes, or of none
         phase = self.phases.at(now)
         overflows.append(flag & phase)
 

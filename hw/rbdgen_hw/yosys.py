@@ -39,6 +39,7 @@ def run_script(script: Sequence[str], directory: Path, log: str = "yosys.log") -
     path = directory / log
     with path.open("w", encoding="utf-8") as output:
         done = subprocess.run(
+            # -P: no modules are looked for in the working folder
             [sys.executable, "-P", "-c", _DRIVER],
             cwd=directory,
             stdin=subprocess.DEVNULL,

@@ -62,6 +62,7 @@ class DmaModel:
             code, _, _ = tasks.header(beats[0])
             packet = packet_of(beats, tasks.task, tasks.task_words[code])
             if code == CALIBRATE:
+                # tasks before a parameter are answered with the old one
                 self._answer(answers)
                 answers.setdefault(code, []).append(shell.loaded(packet))
             else:

@@ -79,7 +79,7 @@ class Wire:
 
     async def _answer(self, payload: bytes) -> None:
         """Answer an ARP request for one of the stations."""
-        # ARP stands behind both MAC addresses and the type, 14 bytes; the address asked for is its last field
+        # ARP begins behind 14 bytes of MAC addresses and type; what is asked for is its last field
         address = payload[38:42]
         mac = self.stations.get(address)
         if payload[12:14] == ARP and payload[14:22] == ASKS and mac is not None:

@@ -128,6 +128,7 @@ class Registers(SharedComponent):
             ]
         with m.If(bus.bvalid & bus.bready):
             m.d.sync += bus.bvalid.eq(0)
+        # registers are words: where in one an address points does not count
         for_control = address[2:] == Register.CONTROL >> 2
         for_epoch = address[2:] == Register.EPOCH >> 2
         with m.If(have_address & have_data & ~bus.bvalid):
@@ -252,6 +253,7 @@ def _collect_errors(
         wrong[error] = count if len(count) == 1 else count.any()
     wrong[StreamError.LAST] = misplaced
     bits = [wrong[error] for error in StreamError]
+    # an error in the very cycle in which the host clears them is not lost
     kept = Mux(registers.clear, 0, errors)
     m.d.comb += errors_now.eq(Cat(*bits))
     m.d.sync += errors.eq(kept | errors_now)
@@ -272,6 +274,7 @@ def _count_cycles(m: Module, registers: Registers) -> tuple[Signal, Signal]:
     cycles, upper = Signal(64), Signal(32)
     m.d.sync += cycles.eq(Mux(registers.clear, 0, cycles + 1))
     lower_half = registers.address[2:] == Register.CYCLES >> 2
+    # both halves are of the time at which the lower one is read
     with m.If(registers.read & lower_half):
         m.d.sync += upper.eq(cycles[32:])
     return cycles, upper
@@ -309,6 +312,7 @@ class AxiShell(SharedComponent):
         given = _packets(m, tasks.result, from_core.payload, gives, result_beats, "result")
         entered = takes & taken.last
         left = gives & given.last
+        # what leaves with this beat is still counted
         last_left = closing & (in_flight == given.count) & given.last
         m.d.comb += [
             to_core.valid.eq(source.tvalid & ~closing),

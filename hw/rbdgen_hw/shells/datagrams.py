@@ -97,6 +97,7 @@ class RecordReader(SharedComponent):
                 m.d.comb += self.i.ready.eq(~self.keep)
                 with m.If(self.i.valid & ~self.keep):
                     m.d.sync += [
+                        # three words pass through, the address last
                         self.session.eq(self.nonce),
                         self.nonce.eq(self.address),
                         self.address.eq(word),
@@ -240,6 +241,7 @@ class ShellBuilder:
         with m.Elif(silent != hold):
             m.d.sync += silent.eq(silent + 1)
         self.abandoned = (session == 0) | (silent == hold)
+        # 0 is no session
         self.another = (reader.session != 0) & (reader.session != session)
         with m.If(self.begin):
             m.d.sync += [

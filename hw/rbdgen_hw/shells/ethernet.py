@@ -81,6 +81,7 @@ class EthernetShell(SharedComponent):
         for name, member in self.phy.pads.members.items():
             direction = "i" if member.flow == In else "o"
             pins[f"{direction}_{name}"] = getattr(self.pads, name)
+        # both signatures are seen from their source: the MAC is that of what comes in
         for name, member in INCOMING.members.items():
             direction = "o" if member.flow == Out else "i"
             pins[f"{direction}_in_{name}"] = getattr(shell.i, name)

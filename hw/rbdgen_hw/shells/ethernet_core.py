@@ -54,6 +54,7 @@ class Gmii(Module):
             tx.clk.eq(pads.tx_clk),
         ]
         self.specials += [
+            # the reset comes with another clock
             MultiReg(self.reset, rx.rst, "eth_rx"),
             MultiReg(self.reset, tx.rst, "eth_tx"),
         ]
@@ -67,6 +68,7 @@ class BufferedPorts(Module):
     def __init__(self, crossbar: Any, frame: stream.Endpoint) -> None:
         self.inner = crossbar
         self.frame_ends = frame.valid & frame.last
+        # LiteEth's layers take an IP core, whose crossbar they ask for a port
         self.crossbar = self
 
     def get_port(self, protocol: int, dw: int) -> LiteEthIPV4UserPort:
@@ -115,6 +117,7 @@ class EthernetCore(Module):
             ip_address=station.address,
             clk_freq=clock,
             dw=DATA_BITS,
+            # the core's own would have no registers before it
             with_icmp=False,
             with_ip_broadcast=False,
         )
@@ -175,6 +178,8 @@ def core_verilog(name: str, station: Station, clock: float, phy: Phy) -> str:
         f"// {name}: LiteEth's MAC, ARP, IP and UDP for the station {station.address_text}, port {station.port}, "
         f"{station.mac_text}, by {phy.name.upper()}, at {clock / 1e6:g} MHz.\n"
     )
+    # memories with contents would be files beside the text
     assert not made.data_files
+    # the first line is Migen's
     _, body = made.main_source.split("\n", 1)
     return header + body

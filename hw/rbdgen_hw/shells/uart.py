@@ -48,6 +48,7 @@ class UartReceiver(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         rx = Signal(init=1)
+        # the line changes at any time, at a clock's edge as well
         m.submodules.synchronizer = FFSynchronizer(self.rx, rx, init=1)
         timer, bits = Signal(range(2 * self.length)), Signal(range(DATA_BITS + 2))
         data, busy = Signal(DATA_BITS), Signal()
@@ -57,6 +58,7 @@ class UartReceiver(SharedComponent):
             m.d.sync += self.o.valid.eq(0)
         with m.If(~busy):
             m.d.sync += [
+                # bits are looked at in their middle
                 timer.eq(self.length // 2),
                 bits.eq(0),
                 busy.eq(~rx),
@@ -68,6 +70,7 @@ class UartReceiver(SharedComponent):
                 timer.eq(timer + self.length - step),
                 bits.eq(bits + 1),
             ]
+            # what is over by the middle of a start bit was none
             with m.If(bits == 0):
                 m.d.sync += busy.eq(~rx)
             with m.Elif(bits <= DATA_BITS):

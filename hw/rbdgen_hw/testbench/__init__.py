@@ -18,9 +18,9 @@ FOLDER = Path(__file__).parent
 TEMPLATE = FOLDER / "bench.sv"
 """The bench but for what is this design's."""
 BARE, AXI = "", "_axi"
-"""What the bench is connected to: the accelerator itself, or its AXI shell; by that the top module's name ends."""
+"""Ends of the top module's name, by what the bench is connected to: the accelerator itself, or its AXI shell."""
 INSTANCES = {BARE: FOLDER / "bare.svh", AXI: FOLDER / "axi.svh"}
-"""How it is connected."""
+"""Files with the text of the connection."""
 PATIENCE = 20_000
 """Cycles without a beat until the bench gives up, beyond ten times what the slowest task takes."""
 
@@ -58,6 +58,7 @@ def _top(design: Design, shell: str) -> dict[str, object]:
     """The module that the bench is connected to, and the files that this is in."""
     tasks = design.tasks
     top = f"{design.name}{shell}"
+    # once each: without a shell both are the same
     modules = dict.fromkeys((top, design.name))
     ports = {
         "name": design.name,
@@ -123,6 +124,7 @@ def _by_code(design: Design, vectors: Vectors) -> Tables:
     results_from: dict[int, int] = {}
     place = 0
     for trial in vectors.by_code:
+        # sorted by code: where its first result stands, all of that code begin
         results_from.setdefault(trial.code, place)
         place += len(trial.result)
     return {

@@ -1,8 +1,8 @@
 """Tasks of a testbench and what must be answered to them, by the bit-true model at fresh random states.
 
 First comes a lone task of each function, then :data:`RATED` of each at full rate, then mixed ones: all functions in a
-random order, some with an operand outside its range, some of functions that there are not. Of a calibratable design the
-second half of these follows tasks that load another robot's parameters.
+random order, some with an operand outside its range, some of unknown functions. Of a calibratable design the second
+half of these follows tasks that load another robot's parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONG = 4
 OUTSIDE = 0.1
 """Share of mixed tasks with an operand outside its range."""
 UNKNOWN = 0.05
-"""Share of mixed tasks of functions that there are not."""
+"""Share of mixed tasks of unknown functions."""
 LOAD = "load"
 """Name of tasks that load a parameter."""
 
@@ -116,6 +116,7 @@ class _Maker:
         if not self.layout.parameters:
             return self._shuffled(count)
         before = self._shuffled(count // 2)
+        # answers from here on are this robot's: its parameters are loaded between both halves
         self.robot = varied_robot(self.design.robot, self.rng)
         loads = self._loads()
         behind = self._shuffled(count - len(before))
@@ -143,6 +144,7 @@ class _Maker:
         for k in np.flatnonzero(drawn < outside):
             chosen = self.rng.integers(len(raw))
             operand = fmt.operands[chosen]
+            # before the model answers, whose flags say so
             raw[chosen][k] = self._outside(operand)
         loaded = self._loaded(count)
         expected, flags = model_answers(self.design, function, raw, loaded)
@@ -174,6 +176,7 @@ class _Maker:
             anywhere = self.rng.integers(fmt.minimum, low)
             candidates += [low - 1, int(anywhere)]
         if high < fmt.maximum:
+            # moved up by one: integers() leaves the upper bound out
             anywhere = self.rng.integers(high, fmt.maximum)
             candidates += [high + 1, int(anywhere) + 1]
         if not candidates:
@@ -181,7 +184,7 @@ class _Maker:
         return int(self.rng.choice(candidates))
 
     def _shuffled(self, count: int) -> list[Trial]:
-        """``count`` tasks of all functions in a random order, some of functions that there are not."""
+        """``count`` tasks of all functions in a random order, some of unknown functions."""
         unknown = len(self.functions)
         order = self.rng.integers(0, unknown, count)
         drawn = self.rng.random(count)
@@ -204,7 +207,7 @@ class _Maker:
         return self._trials(function, states, OUTSIDE)
 
     def _unknown(self, count: int) -> list[Trial]:
-        """``count`` tasks of functions that there are not, each a beat of any bits behind its header."""
+        """``count`` tasks of unknown functions, each a beat of any bits behind its header."""
         known = self.layout.task_words
         codes = [code for code in range(1 << FUNCTION_BITS) if code not in known]
         trials = []
@@ -226,11 +229,12 @@ class _Maker:
         return beat
 
     def _loads(self) -> list[Trial]:
-        """Tasks that load the parameters of ``robot`` in a random order, and ones that are refused: of a number that
-        there is not, and before each parameter of a value outside its range."""
+        """Tasks that load the parameters of ``robot`` in a random order, and ones that are refused: of an unknown
+        number, and before each parameter of a value outside its range."""
         assert self.robot is not None
         words = self.layout.parameters
         values = raw_parameters(self.design, self.robot)
+        # behind the last number: 0 is in range or not, it is refused
         trials = [self._load(len(words), 0)]
         for number in self.rng.permutation(len(words)).tolist():
             refused = self._outside(words[number])
