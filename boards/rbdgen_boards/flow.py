@@ -155,6 +155,7 @@ class Timer:
         """The last step is over."""
         if self._name:
             self.seconds[self._name] = round(time.perf_counter() - self._begin, 1)
+        # so that a second stop counts nothing
         self._name = ""
 
 

@@ -66,6 +66,7 @@ def ports_of(module: Mapping[str, Any], pads: Pads) -> dict[str, Port]:
         directions[name] = direction
     ports = {}
     for name, bits in found.items():
+        # cells come in no order of their ports' bits
         ports[name] = _port(directions[name], [bits[k] for k in sorted(bits)])
     return ports
 

@@ -103,7 +103,7 @@ class RangeCheck(SharedComponent):
         strobes: dict[OperandWord, list[Value]] = defaultdict(list)
         for (beat, word), known in askers.items():
             strobe = number[beat]
-            # where all functions have it there, none must be known
+            # where all functions have it there, the task's need not be known
             if len(known) < len(functions):
                 strobe &= any_of(known)
             strobes[word].append(strobe)

@@ -193,6 +193,7 @@ def to_verilog(top: SharedComponent, name: str, header: str, streams: Mapping[st
     library.components[name] = top
     kept = kept_texts()
     known: dict[str, str] = {}
+    # a collection would look at all expressions again and again, and find nothing
     with without_collections():
         converted = rtlil_texts(_modules(top, library, streams, kept, known))
     for full_name, component in library.components.items():

@@ -63,6 +63,7 @@ def count_word(network: Network, functions: Mapping[str, FunctionFormat]) -> int
     assert network.repeated is not None
     assert network.repeated.repeat is not None
     names = [word.name for word in functions[network.repeated.name].operands]
+    # word 0 is the header
     return names.index(network.repeated.repeat.count.name) + 1
 
 
@@ -163,6 +164,7 @@ class Loop(Inlined):
             port = result_port(result)
             members[port] = In(signed(fmt.width))
         super().__init__(members)
+        # an inlined component's ports are signals of its user's module, where loops meet
         self.start.name = f"start_{name}"
         bits = sum(self._entry_widths())
         entries = exit_depth(design.plan, design.tasks, name)
@@ -217,6 +219,7 @@ class Loop(Inlined):
         header = (self.header | flagged)[:HEADER_BITS]
         data = Cat(header, *fields, *values)
         done = self.done
+        # on a large device the FIFO is far from where results leave
         if self.design.plan.schedule.device.loop_registers:
             data = registered(m, data, f"left_{self.name}")
             done = registered(m, done, f"done_{self.name}")

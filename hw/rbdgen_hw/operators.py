@@ -50,6 +50,7 @@ def _finish(
     """Round ``exact`` by ``rounding`` into ``y``, saturating into ``overflow``."""
     fmt = rounding.result
     value, bits = _rounded(exact, rounding)
+    # at least as long as the result, whose sign bit is looked at
     rounded = Signal(signed(max(bits, fmt.width)))
     m.d.comb += rounded.eq(value)
     if overflow is None:
@@ -462,6 +463,7 @@ def _aligned(m: Module, x: Value, width: int, value: Value, length: int, cycles:
     bits = width - 1
     top = Signal(bits)
     m.d.comb += top.eq(Mux(x > 0, x[:bits], 1))
+    # with a one among them, width − 1 bits have at most width − 2 leading zeros
     steps = _steps(width - 2)
     for number, step in enumerate(steps):
         if cycles and number == len(steps) // 2:

@@ -146,6 +146,7 @@ class FoldedUnit(UnitOperators):
         op, formats = super().operation(i)
         signed_args = self.folds.signed(i)
         if self.nodes[i].terms.adds_two and signed_args:
+            # with signs that depend on the turn a difference is a sum
             return ADDITION.name, formats
         # a factor that is negated in some turn is a bit longer
         wider = list(formats)

@@ -75,6 +75,7 @@ def report_times(
 
 def shifted(value: Value, bits: int) -> Value:
     """``value`` times 2 to the ``bits``, so many bits wider."""
+    # it stays a constant, which choices treat apart
     if isinstance(value, Const):
         width = len(value) + bits
         return Const(value.value << bits, signed(width))

@@ -57,6 +57,7 @@ def check_mixed(design: Design, device: Solver, count: int, seed: int) -> None:
     """``count`` tasks of random functions: AssertionError unless every answer has the model's bits."""
     functions = len(design.network.functions)
     order = mixed_order(functions, count, seed)
+    # minlength: functions that no task is of are counted as well
     counts = np.bincount(order, minlength=functions)
     requests = []
     for request, number in zip(golden_requests(design, int(counts.max())), counts, strict=True):
@@ -209,10 +210,12 @@ def _differing(
     function = manifest.tasks.functions[tasks.function]
     names = [FLAGS, *(word.name for word in function.results)]
     length = manifest.tasks.result_bytes(tasks.function)
+    # columns in the order of the names, as those that are received
     expected = np.stack([tasks.flags, *tasks.expected], axis=-1)
     found = []
     for number, (place, packet) in enumerate(zip(places.tolist(), packets, strict=True)):
         wanted = expected[number]
+        # lost, or answered by a header only
         if packet is None or len(packet) != length:
             found.append(Mismatch(tasks.function, place, FLAGS, int(wanted[0]), None))
             continue

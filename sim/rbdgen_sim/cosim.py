@@ -54,6 +54,7 @@ class FunctionFigures:
         worst, rms = worst_errors(self.errors)
         return {
             "ii_cycles": readable(interval),
+            # the first task finds the pipelines empty
             "latency_cycles": int(alone.latencies[0]),
             "latency_cycles_steady": float(np.median(_second_half(alone.latencies))),
             "tasks": self.tasks.count,
@@ -183,6 +184,7 @@ def _second_half(x: np.ndarray) -> np.ndarray:
 def misused(design: Design, marks: Mapping[str, FifoMark]) -> list[str]:
     """The FIFOs, by name, that were ever over their depth, or read while empty."""
     depths = {buffer.name: buffer.depth for buffer in design.machine.buffers(design.tasks)}
+    # marks count on where a FIFO is full
     return [n for n, mark in marks.items() if mark.fault or mark.high_water > depths[n]]
 
 

@@ -88,6 +88,7 @@ class Stimulus:
                 raise ConfigError(f"{name}: must be at least {least}, not {count}")
 
 
+# arrays compare entry by entry: == of two traces would be neither true nor false
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Record of a run. Cycles count rising clock edges, the first edge without reset being cycle 0.

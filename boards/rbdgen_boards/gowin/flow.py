@@ -86,6 +86,7 @@ def blocked(netlist: Netlist) -> int:
             made.update(pins["F"])
         elif kind.startswith("DFF"):
             inputs.append(pins["D"][0])
+    # of registers with the same input only one stands in the place of what makes that
     return len(inputs) - len(made.intersection(inputs))
 
 
@@ -238,6 +239,7 @@ def _synthesise(request: Request, directory: Path) -> None:
     decide_sums(netlist)
     widen_tables(netlist)
     _write(directory / NETLIST, design)
+    # with these changes: it is what nextpnr reads
     keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, PADS)
     (directory / CONSTRAINTS).write_text(cst(board), encoding="utf-8")
 

@@ -66,6 +66,7 @@ def _decided(table: int, size: int, k: int) -> tuple[int, str]:
     if zero == one:
         return zero_cost, when_zero
     cost = zero_cost + one_cost
+    # both halves are opposites: an exclusive or has one of them only
     if zero == full ^ one:
         if zero == 0:
             return 0, name
@@ -135,6 +136,7 @@ class Text:
         return f"n{bit}"
 
     def _unused(self, start: str) -> str:
+        # a register without a net needs a name all the same
         name = self.fresh("unused")
         self.line(f"{'reg' if start else 'wire'} {name}{f' = {start}' if start else ''};")
         return name

@@ -65,7 +65,7 @@ BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}
 """Buses of the AXI shell, and the side on which it stands."""
 
 
-# not among them: quotes, backslash, $, [, {, # and %, which some of the languages act on
+# not among them: quotes, backslashes, $ and [, which some of the languages act on
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;_+=/()<>*-]")
 """Characters that mean themselves between quotes in all of these languages."""
 _PLAIN_IN_RDL = " .,:;'_+=()-"

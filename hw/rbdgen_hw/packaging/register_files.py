@@ -72,6 +72,7 @@ def _defines(core: Core, prefix: str) -> Iterator[str]:
         if entry.name in values:
             yield f"#define {prefix}_{entry.name}_VALUE {values[entry.name]:#010x}u"
         for field in entry.fields:
+            # a register that is one field needs no mask
             if field is not WHOLE:
                 yield f"#define {prefix}_{entry.name}_{field.name} {field.mask:#x}u /* {field.summary} */"
 

@@ -163,6 +163,7 @@ def _rated(design: Design) -> Tables:
     for position, (name, function) in enumerate(design.tasks.functions.items()):
         evaluations = design.evaluations(name)
         codes[position] = function.code
+        # a task takes as many turns of the pipelines
         intervals[position] = design.interval(name) * evaluations
         bunched[position] = design.bunched_cycles(name)
         bounds[position] = int(evaluations > 1)
