@@ -1,4 +1,4 @@
-"""The Verilog of a netlist by a family's models, and what is wrong with a netlist as a whole."""
+"""The Verilog of a netlist by a family's models, and faults of a netlist as a whole."""
 
 from __future__ import annotations
 
