@@ -18,8 +18,9 @@ from rbdgen.ir.ops.sum import term_spans
 from rbdgen.ir.spans import Span, magnitude, normalising_factor, product
 from rbdgen.ir.terms import ADDITION
 
-Turning = tuple[tuple[int, str], float]
-"""The angle and the table of a sine or cosine, and a bound of what it is multiplied with."""
+Turning = tuple[tuple[int, str], float, float]
+"""The angle and the table of a sine or cosine, a bound of what it is multiplied with, and by how much at most the sine
+or cosine is off."""
 SLACK = 1 + 2.0**-40
 """Factor that covers the rounding of this analysis itself."""
 
@@ -100,6 +101,7 @@ class _Intervals:
         self.angles = _angles(graph)
         self.spans: list[Span] = []
         self.errors: list[float] = []
+        self.off: dict[int, float] = {}
         self.unbounded: list[int] = []
 
     def add(self, i: int, node: Node, error: float) -> None:
@@ -113,8 +115,10 @@ class _Intervals:
             most = self._turned(node)
         if i in self.angles:
             # a sine and its steps' rounding: never further off than the step itself
-            circle = 1.0 + 2 * error + self._taylor(node)
-            most = min(most, circle)
+            taylor = self._taylor(node)
+            most = min(most, 1.0 + 2 * error + taylor)
+            # S + d·C and C − d·S have the length √(1 + d²): of a pair, each has half of what that is more than one
+            self.off[i] = 2 * error + taylor / 4
         low = max(low, -most)
         high = min(high, most)
         slack = 0.0
@@ -214,10 +218,10 @@ class _Intervals:
         node = self.graph.nodes[a]
         found = []
         if a in self.angles:
-            found.append((self.angles[a], factor))
+            found.append((self.angles[a], factor, self.off[a]))
         if node.terms.is_product:
-            for angle, largest in self._turning_product(*node.args):
-                found.append((angle, factor * largest))
+            for angle, largest, off in self._turning_product(*node.args):
+                found.append((angle, factor * largest, off))
         return found
 
     def _turning_product(self, one: int, other: int) -> list[Turning]:
@@ -227,7 +231,7 @@ class _Intervals:
             sine, factor = self._multiple(sine)
             if sine in self.angles:
                 largest = magnitude(self.spans[beside])
-                found.append((self.angles[sine], factor * largest))
+                found.append((self.angles[sine], factor * largest, self.off[sine]))
         return found
 
     def _multiple(self, a: int) -> tuple[int, float]:
@@ -247,11 +251,12 @@ class _Intervals:
 def _hypotenuse(one: Sequence[Turning], other: Sequence[Turning]) -> float:
     """The bound of two products with the sine and the cosine of one angle; infinite for others."""
     bound = math.inf
-    for (angle, which), x in one:
-        for (same, what), y in other:
+    for (angle, which), x, off in one:
+        for (same, what), y, other_off in other:
             if angle == same and which != what:
-                # what tables answer is a little off the unit circle
-                both = math.hypot(x, y) * (1 + 2.0**-12)
+                # the pair's own length is no further from one than both are off
+                length = 1 + max(2.0**-12, off + other_off)
+                both = math.hypot(x, y) * length
                 bound = min(bound, both)
     return bound
 

@@ -88,3 +88,24 @@ def test_reciprocals_without_a_bound_are_warned_of() -> None:
         RbdgenWarning, match=r"^sound: 1 reciprocals have no bound above zero; the \d+ signals"
     ):
         compile_robot(load_robot("pendulum2"), Options(functions=("fd",), sound=True, word=27))
+
+
+@pytest.mark.parametrize("address_bits", [4, 5, 6])
+def test_a_turned_pair_is_as_long_as_coarse_tables_make_it(address_bits: int) -> None:
+    """The sines of short words are further off the unit circle than a four thousandth."""
+    b = Builder("one")
+    q, x, y = (Expr(b, b.input(n)) for n in "qxy")
+    graph = b.graph({"turned": (cos(q) * x - sin(q) * y).node})
+    graph = expand_trigonometry(graph, SineMethod(1, address_bits))
+    bound = sound_bounds(graph, {"q": 3.0, "x": 3.0, "y": 4.0}).largest[graph.outputs["turned"]]
+    angles = np.linspace(-3.0, 3.0, 200_001)
+    longest = 0.0
+    for sign in (-1.0, 1.0):
+        corner = {
+            "q": angles,
+            "x": np.full(len(angles), 3.0),
+            "y": np.full(len(angles), 4.0 * sign),
+        }
+        values = evaluate(graph, corner)[graph.outputs["turned"]]
+        longest = max(longest, float(np.max(np.abs(values))))
+    assert 5.0 < longest <= bound < 5.0 * 1.006
