@@ -16,6 +16,7 @@ from rbdgen import (
     Options,
     RbdgenWarning,
     Robot,
+    Target,
     compile_robot,
     load_robot,
 )
@@ -50,7 +51,7 @@ def test_nothing_is_searched_where_nothing_is_scarce() -> None:
 @pytest.mark.parametrize("goal", GOALS)
 def test_no_single_change_would_be_better(goal: str) -> None:
     options = Options(functions=FUNCTIONS, ii=8, goal=goal, word=18)
-    workshop = Workshop(ROBOT, declared_ranges(ROBOT, {}), None, lambda stage: None)
+    workshop = Workshop(ROBOT, declared_ranges(ROBOT, {}), Target(), lambda stage: None)
     values = chosen(choose(workshop, options))
 
     def key(values: dict[str, str]) -> tuple[float, ...]:
