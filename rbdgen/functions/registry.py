@@ -22,7 +22,7 @@ _known: dict[str, Function] = {}
 
 
 def register(function: Function) -> None:
-    """Add a function. ConfigError where its name or code is taken, or the code is none."""
+    """Add a function. ConfigError where its name or code is taken, the code is none, or it says no needs."""
     for other in _known.values():
         if function.name == other.name:
             raise ConfigError(f"function {function.name!r}: the name is taken; choose another")
@@ -36,6 +36,10 @@ def register(function: Function) -> None:
         raise ConfigError(
             f"function {function.name!r}: code must be {CODES[0]} to {CODES[-1]} and not {CALIBRATE}, which loads "
             f"parameters, not {function.code}"
+        )
+    if not function.needs:
+        raise ConfigError(
+            f"function {function.name!r}: needs: must name what it takes of its program; Need.PLACEMENT if nothing else"
         )
     if function.name == "all" or not function.name.isidentifier():
         raise ConfigError(f"function {function.name!r}: the name must be an identifier, not 'all'")

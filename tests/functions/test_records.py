@@ -146,6 +146,7 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
         ),
         ({"name": "all"}, "function 'all': the name must be an identifier"),
         ({"name": "a b"}, "function 'a b': the name must be an identifier"),
+        ({"needs": frozenset()}, "function 'mb': needs: must name what it takes of its program"),
     ],
 )
 def test_names_and_codes_are_unique(registered: Function, change: dict, message: str) -> None:
