@@ -9,6 +9,7 @@ A text enters the submodule of the round trip that it is writing (:data:`Enter`)
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -72,6 +73,12 @@ FLOAT64: dict[str, np.ufunc] = {
     "abs": np.absolute,
 }
 """Operations beside sums and products, by name, as float64 has them."""
+OPERATORS: dict[str, Callable[..., Scalar]] = {
+    "reciprocal": lambda x: 1.0 / x,
+    "divide": operator.truediv,
+    "abs": abs,
+}
+"""Those that Python has operators for, which arrays of other libraries take as well."""
 
 
 def apply(name: str, *args: Scalar) -> Scalar:
@@ -80,7 +87,8 @@ def apply(name: str, *args: Scalar) -> Scalar:
         # asked of the scalar, as this module knows neither graphs nor tapes
         if hasattr(x, "apply"):
             return x.apply(name, args)
-    return FLOAT64[name](*args)
+    function = OPERATORS.get(name, FLOAT64[name])
+    return function(*args)
 
 
 def sin(x: Scalar) -> Scalar:
