@@ -51,9 +51,10 @@ def searched(
         for sign, one, other in node.products:
             passed.append((one, sign * here * values[other][:200]))
             passed.append((other, sign * here * values[one][:200]))
-        passed += [(a, sign * here) for sign, a in node.addends]
-        if node.name == "scale":
-            passed.append((node.args[0], here * node.attr))
+        if node.terms.multiple is None:
+            passed += [(a, sign * here) for sign, a in node.addends]
+        else:
+            passed.append((node.args[0], here * node.terms.multiple))
         for a, x in passed:
             adjoint[a] = adjoint.get(a, 0.0) + x
         for k, (_, x) in enumerate(passed[: len(node.factors)]):
