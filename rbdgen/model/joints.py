@@ -192,11 +192,11 @@ class CompoundJoint(Coordinates):
         """The simple joints."""
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:  # type: ignore[override]
+    def kinds(self) -> tuple[Kind, ...]:  # type: ignore[override] # an attribute of simple joints
         return tuple(kind for part in self.parts for kind in part.kinds)
 
     @property
-    def nv(self) -> int:  # type: ignore[override]
+    def nv(self) -> int:  # type: ignore[override] # the same
         return sum(part.nv for part in self.parts)
 
     def placement(self, q: Vector) -> JointPlacement:

@@ -267,7 +267,7 @@ class Expander:
         file = Path(self.absolute(name))
         if file.exists() or not any(sign in name for sign in "*[?"):
             return [file]
-        # the folder's own name is no pattern
+        # the folder's own name is no pattern, which pathlib has no way to say
         folder = glob.escape(str(self.files[-1].parent))
         return [Path(found) for found in sorted(glob.glob(os.path.join(folder, name)))]  # noqa: PTH118, PTH207
 
