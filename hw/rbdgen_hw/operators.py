@@ -1,4 +1,4 @@
-"""Arithmetic operators: each rounds and saturates exactly as :mod:`rbdgen.ir.interpret` does.
+"""Arithmetic operators: each rounds and saturates exactly as :mod:`rbdgen.ir.ops` says.
 
 One component per operation; its formats are its parameters and its module's name. ``overflow`` exists only where the
 formats allow the result to saturate. All are combinational unless said otherwise.

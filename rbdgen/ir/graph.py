@@ -86,7 +86,9 @@ class Node:
 
     @cached_property
     def addends(self) -> tuple[tuple[int, int], ...]:
-        """Every addend with its sign."""
+        """Every addend with its sign; none of a multiple by a constant, whose factor is no sign."""
+        if self.terms.multiple is not None:
+            return ()
         own = self.args[self.terms.factors :]
         signs = self.terms.signs()[self.terms.factors :]
         # other operations have arguments, but no terms

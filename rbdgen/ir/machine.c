@@ -1,6 +1,6 @@
 /* Runs a fixed-point graph over many tasks: one instruction per operation, over blocks that stay in the cache.
  *
- * The meaning of every operation is that of rbdgen/ir/interpret.py, bit for bit; rbdgen/ir/machine.py encodes the graph
+ * The meaning of every operation is that of its record in rbdgen/ir/ops, bit for bit; rbdgen/ir/machine.py encodes the graph
  * and has this file compiled. A register is one value of BLOCK tasks.
  */
 #include <stdint.h>

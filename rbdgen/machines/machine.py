@@ -14,7 +14,6 @@ import numpy as np
 
 from rbdgen.devices.device import Device
 from rbdgen.devices.fabric import Resources
-from rbdgen.ir.fixed import FixedGraph
 from rbdgen.protocol.tasks import TaskFormat
 
 
@@ -30,12 +29,7 @@ class Machine(ABC):
     """Hardware for one graph on one device. Cycles are those of its clock; a function is given by its name."""
 
     kind: str
-    """The kind's name, by which its hardware is found."""
-
-    @property
-    @abstractmethod
-    def graph(self) -> FixedGraph:
-        """The graph that it computes, bit for bit, in operations as it has them."""
+    """The kind's name, in messages."""
 
     @property
     @abstractmethod

@@ -9,7 +9,6 @@ import numpy as np
 
 from rbdgen.devices.device import Device
 from rbdgen.devices.fabric import Resources
-from rbdgen.ir.fixed import FixedGraph
 from rbdgen.layout.network import AGAIN, FEEDBACK, Network
 from rbdgen.machines.machine import Buffer, Machine
 from rbdgen.protocol.tasks import TaskFormat
@@ -29,10 +28,6 @@ class Pipeline(Machine):
     network: Network
 
     kind = "pipeline"
-
-    @property
-    def graph(self) -> FixedGraph:
-        return self.plan.schedule.fixed
 
     @property
     def device(self) -> Device:

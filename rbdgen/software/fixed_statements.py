@@ -1,4 +1,4 @@
-"""C statements of fixed-point kernels: 64-bit integers, bit for bit as :mod:`rbdgen.ir.interpret` has it."""
+"""C statements of fixed-point kernels: 64-bit integers, bit for bit as :mod:`rbdgen.ir.ops` has it."""
 
 from __future__ import annotations
 

@@ -51,9 +51,8 @@ def searched(
         for sign, one, other in node.products:
             passed.append((one, sign * here * values[other][:200]))
             passed.append((other, sign * here * values[one][:200]))
-        if node.terms.multiple is None:
-            passed += [(a, sign * here) for sign, a in node.addends]
-        else:
+        passed += [(a, sign * here) for sign, a in node.addends]
+        if node.terms.multiple is not None:
             passed.append((node.args[0], here * node.terms.multiple))
         for a, x in passed:
             adjoint[a] = adjoint.get(a, 0.0) + x

@@ -8,12 +8,12 @@ import numpy as np
 
 from rbdgen.ir.ops.operation import (
     Args,
+    Array,
+    Arrays,
     Dtype,
     Fault,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Spans,
     Values,
     ValuesOf,
@@ -34,7 +34,7 @@ class _Given(Operation):
     rounds = False
     any_time = True
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         return []
 
 
@@ -64,7 +64,7 @@ class Const(_Given):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.asarray(node.attr, dtype)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         return fixed.formats[i].quantise(node.attr)
 
     def span(self, node: Node, spans: Spans) -> Span:

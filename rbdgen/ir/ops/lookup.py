@@ -9,15 +9,14 @@ import numpy as np
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.operation import (
-    Args,
+    Array,
+    Arrays,
     Bits,
     Dtype,
     Fault,
     Numbers,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Reals,
     Spans,
     Values,
@@ -26,12 +25,11 @@ from rbdgen.ir.ops.operation import (
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
-    from rbdgen.ir.builder import Builder
     from rbdgen.ir.fixed import FixedGraph
     from rbdgen.ir.graph import Node
 
 
-def middle(x: np.ndarray, address_bits: int) -> Raw:
+def middle(x: np.ndarray, address_bits: int) -> Array:
     """Middle of the table interval that holds ``x``."""
     interval = np.floor(np.ldexp(x, address_bits))
     return (interval + 0.5) / (1 << address_bits)
@@ -45,9 +43,6 @@ class Addressed(Operation):
     rounds = False
     is_addressed = True
 
-    def made(self, builder: Builder, args: Args, attr: Any) -> int:
-        return builder.node(self.name, args, attr)
-
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
         frac = fixed.formats[node.args[0]].frac
         # with fewer, half of an interval would be less than the last place
@@ -55,7 +50,7 @@ class Addressed(Operation):
             return f"argument must have more than {node.attr} fractional bits, not {frac}"
         return None
 
-    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
         # which interval a value is in makes no error: the residual has what is left
         return []
 
@@ -69,7 +64,7 @@ class Lookup(Addressed):
 
     looks_up = True
 
-    def place(self, fixed: FixedGraph, node: Node, x: np.ndarray) -> Raw:
+    def place(self, fixed: FixedGraph, node: Node, x: np.ndarray) -> Array:
         """Number of the interval that a raw argument is in."""
         return x >> self.below(fixed, node)
 
@@ -78,7 +73,7 @@ class Lookup(Addressed):
         head = self.head(node, ())
         return None if head is None else word - 1 - head
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         return []
 
 
@@ -91,7 +86,7 @@ class Residual(Addressed):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return x[0] - middle(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         below = self.below(fixed, node)
         # the middle is half of an interval beyond what the address alone stands for
         return (x[0] & ((1 << below) - 1)) - (1 << (below - 1))
@@ -117,7 +112,7 @@ class Residual(Addressed):
         half = math.ldexp(0.5, -node.attr)
         return -half, half
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         return [(node.args[0], here)]
 
 

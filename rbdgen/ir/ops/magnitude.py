@@ -8,13 +8,13 @@ import numpy as np
 
 from rbdgen.ir.ops.operation import (
     Args,
+    Array,
+    Arrays,
     Dtype,
     Exact,
     Formats,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Spans,
     Values,
     ValuesOf,
@@ -58,7 +58,7 @@ class Magnitude(Operation):
         # the lowest value has one more unit than the highest
         return argument.frac, 0, -argument.minimum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         return np.abs(x[0])
 
     def span(self, node: Node, spans: Spans) -> Span:
@@ -66,7 +66,7 @@ class Magnitude(Operation):
         low, high = span
         return max(low, -high, 0.0), magnitude(span)
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         (a,) = node.args
         return [(a, np.where(at(a) < 0, -here, here))]
 

@@ -30,9 +30,9 @@ Values = Sequence[Any]
 """Values of arguments, arrays or scalars."""
 Dtype = type[np.floating]
 """Floating-point type of values."""
-Raw = np.ndarray
-Raws = Sequence[np.ndarray]
-"""An array, of raw values (int64) or of numbers by node or state; those of arguments."""
+Array = np.ndarray
+Arrays = Sequence[np.ndarray]
+"""Raw values (int64) by state, or numbers by node or state; those of arguments."""
 ValuesOf = Callable[[int], np.ndarray]
 """Values by node."""
 Bits = int | None
@@ -46,8 +46,8 @@ Passed = list[tuple[int, np.ndarray]]
 
 
 class Operation:
-    """One operation. Subclasses say what differs from an operation of one argument, and raise nothing: what has no
-    meaning in a form of the graph is refused here, by name."""
+    """One operation. Subclasses say what differs from one of a single argument whose result is rounded; what they do
+    not say is refused here, by name."""
 
     name: str
     arity: int | None = 1
@@ -122,11 +122,11 @@ class Operation:
         fmt = fixed.formats[i]
         return fmt.frac, fmt.minimum, fmt.maximum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
-        """Raw values from the arguments' ``x`` (int64): exact ones, but for bits that :meth:`taken_off` names."""
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
+        """Array values from the arguments' ``x`` (int64): exact ones, but for bits that :meth:`taken_off` names."""
         raise ValueError(f"node %{i} ({self.name}): no fixed-point meaning")
 
-    def lost(self, node: Node, x: Raws) -> Raw | None:
+    def lost(self, node: Node, x: Arrays) -> Array | None:
         """The tasks in which it has no result, which overflow; None where that cannot be."""
         return None
 
@@ -178,18 +178,18 @@ class Operation:
         """Lowest and highest value for arguments of those ``spans`` (by node)."""
         raise ValueError(f"({self.name}): no bound")
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         """Derivatives with respect to arguments that are no factors, for that of the result (``here``); ``at``: values
         by node."""
         raise ValueError(f"({self.name}): no derivative")
 
-    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
         """Deviations of the arguments' errors as they show in the result. ``largest`` magnitudes are by node, ``own``
         is the result's."""
         return [deviations[a] for a in node.args]
 
 
-def in_proportion(node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+def in_proportion(node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
     """The first argument's error in proportion to what becomes of the argument."""
     source = float(largest[node.args[0]])
     if not source:

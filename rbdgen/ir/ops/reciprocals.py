@@ -17,6 +17,8 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
 from rbdgen.ir.ops.operation import (
     Args,
+    Array,
+    Arrays,
     Bits,
     Dtype,
     Exact,
@@ -25,8 +27,6 @@ from rbdgen.ir.ops.operation import (
     Numbers,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Reals,
     Spans,
     Values,
@@ -79,13 +79,10 @@ class _Moved(Operation):
     moves_by_data = True
     bit_cost = 8.0
 
-    def made(self, builder: Builder, args: Args, attr: Any) -> int:
-        return builder.node(self.name, args)
-
-    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
         return in_proportion(node, deviations, largest, own)
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         # the exponent is constant but for jumps, so that nothing is passed on to what it is of
         places = exponent(at(node.args[-1]))
         return [(node.args[0], np.ldexp(here, -places))]
@@ -101,7 +98,7 @@ class Normalise(_Moved):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.ldexp(x[0], -exponent(x[0]))
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         # what is not positive raises the flag, and any number does in its place
         positive = np.maximum(x[0], 1)
         top = fixed.formats[node.args[0]].width - 2
@@ -109,7 +106,7 @@ class Normalise(_Moved):
         drop = top - fixed.formats[i].frac
         return aligned >> drop if drop > 0 else aligned << -drop
 
-    def lost(self, node: Node, x: Raws) -> Raw | None:
+    def lost(self, node: Node, x: Arrays) -> Array | None:
         return x[0] <= 0
 
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
@@ -138,7 +135,7 @@ class ReciprocalLookup(Lookup):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return 1.0 / middle(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         table = np.array(reciprocal_table(node.attr, fixed.formats[i]), np.int64)
         # a number in [1, 2) has a one before its address
         size = 1 << node.attr
@@ -167,7 +164,7 @@ class Rescale(_Moved):
         frac = fmt.frac + places - x.frac
         return frac, fmt.minimum << places, fmt.maximum << places
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         top = fixed.formats[node.args[1]].width - 2
         positive = np.maximum(x[1], 1)
         return np.left_shift(x[0], top - exponent(positive))
@@ -182,7 +179,7 @@ class Rescale(_Moved):
 
 @lru_cache(maxsize=64)
 def reciprocal_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
-    """Raw reciprocals of the middles of 2^address_bits equal intervals of [1, 2)."""
+    """Array reciprocals of the middles of 2^address_bits equal intervals of [1, 2)."""
     size = 1 << address_bits
     middles = 1.0 + (np.arange(size) + 0.5) / size
     raw = fmt.quantise(1.0 / middles)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rbdgen.ir.ops.operation import (
-    Args,
+    Array,
+    Arrays,
     Dtype,
     Exact,
     Fault,
     Formats,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Spans,
     Values,
     ValuesOf,
@@ -21,7 +20,6 @@ from rbdgen.ir.ops.operation import (
 from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
-    from rbdgen.ir.builder import Builder
     from rbdgen.ir.fixed import FixedGraph
     from rbdgen.ir.graph import Node
 
@@ -34,9 +32,6 @@ class Round(Operation):
     traced = False
     any_time = True
 
-    def made(self, builder: Builder, args: Args, attr: Any) -> int:
-        return builder.node(self.name, args, attr)
-
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return x[0]
 
@@ -44,7 +39,7 @@ class Round(Operation):
         (fmt,) = args
         return fmt.frac, fmt.minimum, fmt.maximum
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         return x[0]
 
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
@@ -57,7 +52,7 @@ class Round(Operation):
     def span(self, node: Node, spans: Spans) -> Span:
         return spans[node.args[0]]
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         return [(node.args[0], here)]
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.operation import (
     Args,
+    Array,
+    Arrays,
     Bits,
     Dtype,
     Fault,
     Numbers,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Reals,
     Spans,
     Values,
@@ -48,7 +48,7 @@ class Shift(Operation):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return np.ldexp(x[0], node.attr)
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         return x[0]
 
     def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
@@ -70,10 +70,10 @@ class Shift(Operation):
         low, high = spans[node.args[0]]
         return math.ldexp(low, node.attr), math.ldexp(high, node.attr)
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         return [(node.args[0], np.ldexp(here, node.attr))]
 
-    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
         return in_proportion(node, deviations, largest, own)
 
 

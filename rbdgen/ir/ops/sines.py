@@ -16,12 +16,12 @@ import numpy as np
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
 from rbdgen.ir.ops.operation import (
+    Array,
+    Arrays,
     Bits,
     Dtype,
     Numbers,
     Operation,
-    Raw,
-    Raws,
     Spans,
     Values,
 )
@@ -60,7 +60,7 @@ class SineLookup(Lookup):
     def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
         return self.function(middle(x[0], node.attr) * (math.pi / 2))
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         bits, fmt = node.attr, fixed.formats[i]
         size = 1 << bits
         place = self.place(fixed, node, x[0]) + self.quarters * size
@@ -81,7 +81,7 @@ class SineLookup(Lookup):
 
 @lru_cache(maxsize=64)
 def sine_table(address_bits: int, fmt: Format) -> tuple[int, ...]:
-    """Raw sines of the middles of 2^address_bits equal intervals of the first quarter turn."""
+    """Array sines of the middles of 2^address_bits equal intervals of the first quarter turn."""
     size = 1 << address_bits
     angles = (np.arange(size) + 0.5) / size * (math.pi / 2)
     raw = fmt.quantise(np.sin(angles))

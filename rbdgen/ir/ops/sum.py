@@ -11,6 +11,8 @@ from rbdgen.ir.exactness import exact_sum, product_without
 from rbdgen.ir.number_formats import BITS
 from rbdgen.ir.ops.operation import (
     Args,
+    Array,
+    Arrays,
     Bits,
     Dtype,
     Exact,
@@ -19,8 +21,6 @@ from rbdgen.ir.ops.operation import (
     Numbers,
     Operation,
     Passed,
-    Raw,
-    Raws,
     Reals,
     Spans,
     Values,
@@ -77,7 +77,7 @@ class Sum(Operation):
         high = fmt.maximum * factor.mantissa
         return fmt.frac + factor.exponent, low, high
 
-    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Raws) -> Raw:
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
         if i in fixed.constants:
             return x[0] * fixed.constants[i].mantissa
         if fixed.is_product(i):
@@ -135,13 +135,13 @@ class Sum(Operation):
         lows, highs = zip(*term_spans(node, spans), strict=True)
         return sum(lows), sum(highs)
 
-    def passed_on(self, node: Node, here: Raw, at: ValuesOf) -> Passed:
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
         factor = node.terms.multiple
         if factor is not None:
             return [(node.args[0], here * factor)]
         return [(a, here if sign > 0 else -here) for sign, a in node.addends]
 
-    def arriving(self, node: Node, deviations: Reals, largest: Raw, own: float) -> Reals:
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
         if node.terms.multiple is not None:
             return in_proportion(node, deviations, largest, own)
         errors = []
@@ -162,7 +162,7 @@ def term_spans(node: Node, spans: Spans) -> list[Span]:
     return found
 
 
-def _product_error(one: int, other: int, deviations: Reals, largest: Raw) -> float:
+def _product_error(one: int, other: int, deviations: Reals, largest: Array) -> float:
     """Deviation of the error that a product of two nodes has by theirs: well below the product of their largest
     values, unless one is smaller than its error."""
     largest_one, largest_other = float(largest[one]), float(largest[other])
