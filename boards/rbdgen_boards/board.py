@@ -102,7 +102,7 @@ def board_names() -> tuple[str, ...]:
 def get_board(name: str) -> Board:
     """The board of that name; ConfigError with the nearest one."""
     if name not in board_names():
-        near = difflib.get_close_matches(name, board_names(), 1)
+        near = difflib.get_close_matches(str(name), board_names(), 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise ConfigError(
             f"board {name!r}: unknown; {hint}known boards: {', '.join(board_names())}"

@@ -44,8 +44,11 @@ def compile_robot(
     """Run all stages; ``progress`` is told each stage's name. With a ``budget``, or a ``target`` that has one, the
     interval is chosen for it, whatever ``options`` say of that. How hardware is shared is chosen by modelled cost, as
     far as ``options`` leave it open (:mod:`rbdgen.compiler.choices`). ConfigError for a budget's demand that is none,
-    for a budget and a target at once, and for a device that the target has not; other errors are those of the
-    stages."""
+    for a budget and a target at once, for a device that the target has not, and for a robot or target that is none;
+    other errors are those of the stages."""
+    _check_type("robot", robot, Robot, "rbdgen.load_robot")
+    if target is not None:
+        _check_type("target", target, Target, "rbdgen.Target.of_board")
     if budget is not None and target is not None:
         raise ConfigError("budget and target: give one of them; a target has a budget of its own")
     target = target or Target(budget=budget or Budget())
@@ -63,6 +66,14 @@ def compile_robot(
         design = choose(Workshop(robot, ranges, target, progress), options)
     _warn(design, target.budget)
     return design
+
+
+def _check_type(name: str, given: object, wanted: type, source: str) -> None:
+    """ConfigError for what is given by its name, where an object is wanted that ``source`` makes."""
+    if not isinstance(given, wanted):
+        raise ConfigError(
+            f"{name}: must be a {wanted.__name__}, such as {source} gives, not {given!r}"
+        )
 
 
 def _check_demands(budget: Budget) -> None:

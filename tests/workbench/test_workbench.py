@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -52,8 +53,23 @@ def test_what_does_not_go_together_is_refused() -> None:
         ConfigError, match=r"^device and board: ulx3s_85f has ecp5, not 'xcup'; leave device out$"
     ):
         rbdgen.compile_robot(ROBOT, Options(device="xcup", word=18), target=board)
+    with pytest.raises(ConfigError, match=r"^board None: unknown; known boards: "):
+        Target.of_board(None)  # type: ignore[arg-type] # what a caller may give all the same
     with pytest.raises(ConfigError, match=r"^budget and target: give one of them"):
         rbdgen.compile_robot(ROBOT, OPTIONS, budget=Budget(multipliers=9), target=board)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("iiwa14", OPTIONS, None), "robot: must be a Robot, such as rbdgen.load_robot gives"),
+        ((ROBOT, OPTIONS, "ulx3s_85f"), "target: must be a Target, such as rbdgen.Target.of_board"),
+    ],
+)
+def test_a_name_in_place_of_what_it_names_is_a_line(given: tuple, message: str) -> None:
+    robot, options, target = given
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        rbdgen.compile_robot(robot, options, target=target)
 
 
 def test_boards_that_are_not_installed_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
