@@ -41,13 +41,13 @@ def products_and_sums(robot: Robot) -> tuple[int, int]:
 def test_a_geared_arm_becomes_hardware(
     name: str, functions: tuple[str, ...], derivative: str, mass_matrix: str, tmp_path: Path
 ) -> None:
-    options = Options(functions, ii=8, word=20, derivative=derivative, mass_matrix=mass_matrix)
+    options = Options(functions, ii=8, error=1e-3, derivative=derivative, mass_matrix=mass_matrix)
     d = compile_robot(geared(name), options)
     states = task_states(d, 200, seed=1)
     for function in d.network.functions:
         tasks = make_tasks(d, function, states)
-        # as small as without rotors
-        assert relative_errors(d, tasks, tasks.expected)[0] < 2e-3, function
+        # rotors leave some entries tiny beside the others; each is promised its own error all the same
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1.05e-3, function
     assert simulated_mismatches(d, 3 * len(functions), tmp_path) == 0
 
 
