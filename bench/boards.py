@@ -37,10 +37,9 @@ from rbdgen_boards.flows import obstacle
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, write_shelled
 from rbdgen_hw.packaging.fusesoc import WAIVERS, waivers, waivers_file
 from rbdgen_sim import verilator
-from rbdgen_sim.axi import play
+from rbdgen_sim.axi import DmaModel, play
 from rbdgen_sim.comparison import check_mixed
 from rbdgen_sim.device import build_device
-from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.faults import Noise
 
 SUMMARY = f"Bitstreams of {ROBOT} with tools from PyPI"

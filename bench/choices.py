@@ -1,6 +1,6 @@
 """Measures what the tool chooses by itself: how hardware is shared, and what its defaults save; a quarter of an hour.
 
-All figures are modelled (:mod:`rbdgen.schedule.resources`), seconds are processor time on this machine.
+All figures are modelled (:mod:`rbdgen.machines.pipeline.resources`), seconds are processor time on this machine.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ OPERATIONS = (
     "rbdgen/ir/",
     "rbdgen/software/float_statements.py",
     "rbdgen/software/fixed_statements.py",
-    "rbdgen/schedule/operators.py",
+    "rbdgen/machines/pipeline/operators.py",
     "rbdgen/wordlength/costs.py",
-    "hw/rbdgen_hw/unit_operators.py",
+    "hw/rbdgen_hw/pipeline/unit_operators.py",
 )
 """Where operations are defined, and the tables of back ends: what each one is there."""
 QUESTION = re.compile(r"\W*(What|How|Which)\b")

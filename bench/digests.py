@@ -23,7 +23,7 @@ from pathlib import Path
 from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.cli.main import main as rbdgen
 from rbdgen.functions.registry import common
-from rbdgen.ir.text import to_text
+from rbdgen.ir.fixed import to_text
 from rbdgen_hw.emit import design_verilog
 
 ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")

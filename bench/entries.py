@@ -20,11 +20,11 @@ from figures import Part, Targets, arguments, measure, parse, section
 
 from rbdgen import Design, Options, RbdgenError, Robot, compile_robot
 from rbdgen.functions.registry import common
-from rbdgen.layout.equivalent import EquivalentRobot, equivalent
 from rbdgen.model import Placement
 from rbdgen.model.setup import Setup
 from rbdgen.report.design import design_report
 from rbdgen.report.evidence import evidence
+from rbdgen.tracing.equivalent import EquivalentRobot, equivalent
 
 FUNCTIONS = (*common(), "nle", "g", "fk", "jac")
 ASKED = 1e-3
@@ -179,7 +179,7 @@ def savings() -> None:
     }
     rows = []
     for what, (options, frames) in tried.items():
-        with patch("rbdgen.layout.building.equivalent", frames):
+        with patch("rbdgen.tracing.building.equivalent", frames):
             rows.append([what, *_figures(compile_robot(robot, options)).values()])
     head = ["formats", "bits, mean", "look-up tables", "registers", "blocks", "latency of fd, dfd"]
     section(

@@ -6,8 +6,8 @@ multiplier, written when a value is made, a multiplexer chooses among the units 
 accumulator are one unit. Both are counted for the products as they are bound, and after annealing for just that; the
 latter within the schedule, and as if products could be made at any time. Annealing may put any product on any of the
 multipliers, whatever its unit and its width, and memories take any number of values at once: not all that it finds can
-be built. Nor is it a bound: annealing for longer finds less. It is not that of ``rbdgen/schedule/binding.py``, for
-which what a multiplexer chooses among does not depend on where sums are made. Half an hour; no targets.
+be built. Nor is it a bound: annealing for longer finds less. It is not that of ``rbdgen/machines/pipeline/binding.py``,
+for which what a multiplexer chooses among does not depend on where sums are made. Half an hour; no targets.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rbdgen import Design
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import reporter
 from rbdgen.cli.parser import make_parser
+from rbdgen.machines.pipeline.accumulators import Accumulator
 from rbdgen.processes import on_all_cores
-from rbdgen.schedule.accumulators import Accumulator
 
 TRIES = 6_000_000
 HOT, COLD = 2.0, 0.12

@@ -15,8 +15,7 @@ from figures import arguments, parse, section
 
 from rbdgen import golden, load_robot, load_urdf
 from rbdgen.model import builtin_path
-from rbdgen.timing import best_times, golden_calls, pinocchio
-from rbdgen.timing.measurements import timing_states
+from rbdgen.processor_times import best_times, golden_calls, pinocchio, timing_states
 
 ROUNDS = 7
 ASKED = ("iiwa14", "fixed", "did")

@@ -19,7 +19,6 @@ from figures import Targets, arguments, parse, section
 from rbdgen import load_robot
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.registry import common
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, CudaKernel
@@ -27,6 +26,7 @@ from rbdgen.software.nvrtc import ARCHITECTURE, Compilation, Occupancy, Report, 
 from rbdgen.software.program import Program
 from rbdgen.software.spread_kernel import SHARED_MEMORY
 from rbdgen.software.timing import operand_arrays, program_states, reference
+from rbdgen.tracing.trace_options import TraceOptions
 
 ROBOTS = {
     "pendulum2": ("pendulum2", "fixed"),

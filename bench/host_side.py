@@ -25,7 +25,7 @@ from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import StreamLink
-from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.axi import DmaModel
 
 ROBOTS = {"iiwa14": "fixed", "hyq": "floating"}
 """Robots by name, with their bases."""

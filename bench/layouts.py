@@ -24,10 +24,10 @@ from rbdgen import Budget, Design, Options, Robot, compile_robot, load_robot
 from rbdgen.compiler import at_interval
 from rbdgen.devices.registry import get_device
 from rbdgen.functions.registry import common
+from rbdgen.machines.pipeline.budget import fit_layout
+from rbdgen.machines.pipeline.layout import SharingOptions
+from rbdgen.machines.pipeline.resources import estimate
 from rbdgen.model.variants import longest_chain, rerooted
-from rbdgen.schedule.budget import fit_layout
-from rbdgen.schedule.layout import SharingOptions
-from rbdgen.schedule.resources import estimate
 from rbdgen_boards.ecp5 import LUTS_OF_CELL, SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.emit import design_verilog

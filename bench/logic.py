@@ -28,7 +28,7 @@ from rbdgen import (
     load_urdf,
 )
 from rbdgen.functions.registry import common
-from rbdgen.schedule.resources import estimate
+from rbdgen.machines.pipeline.resources import estimate
 from rbdgen_boards.synthesis import Synthesis, cells, synthesise
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.primitives import overrides

@@ -21,9 +21,9 @@ from figures import Part, Targets, arguments, measure, parse, section
 from rbdgen import Design, Options, Robot, compile_robot, load_robot, load_urdf
 from rbdgen.cli.commands import EVIDENCE_STATES
 from rbdgen.functions.registry import common
-from rbdgen.layout.torques import TORQUE, with_torques
+from rbdgen.machines.pipeline.resources import estimate
 from rbdgen.report.evidence import evidence, formats
-from rbdgen.schedule.resources import estimate
+from rbdgen.tracing.torques import TORQUE, with_torques
 from rbdgen.trials import make_tasks, task_states
 
 ALL = common()

@@ -22,13 +22,13 @@ from figures import Targets, arguments, parse, section
 
 from rbdgen import golden, native
 from rbdgen.functions.registry import common
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Robot, builtin_path, builtin_robots, load
 from rbdgen.processes import cores
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.composition import make_program
 from rbdgen.software.library import FLAGS, LIBRARIES, PARALLEL, c_header, c_sources, name_of
 from rbdgen.software.program import Program
+from rbdgen.tracing.trace_options import TraceOptions
 
 STATES, MORE_STATES = 1024, 4096
 """States of a batch; and of one that is spread over cores, since waking them takes as long as some hundred states."""

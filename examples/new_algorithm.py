@@ -21,12 +21,11 @@ from rbdgen.algo.rnea import joint_placements, rnea
 from rbdgen.devices.registry import get_device
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate_fixed
-from rbdgen.layout.equivalent import equivalent
+from rbdgen.machines.pipeline.layout import shaped_for
+from rbdgen.machines.pipeline.scheduler import schedule
 from rbdgen.model import Robot
 from rbdgen.passes.pipeline import lower
 from rbdgen.report.columns import table
-from rbdgen.schedule.layout import shaped_for
-from rbdgen.schedule.scheduler import schedule
 from rbdgen.spatial import (
     ZERO3,
     Enter,
@@ -42,6 +41,7 @@ from rbdgen.spatial import (
     vscale,
     vsub,
 )
+from rbdgen.tracing.equivalent import equivalent
 
 
 def textbook_rnea(robot: Robot, q: Vector, v: Vector, a: Vector, enter: Enter = anywhere) -> Vector:

@@ -25,11 +25,10 @@ from rbdgen.errors import (
 if TYPE_CHECKING:
     from rbdgen import golden
     from rbdgen.compiler import Budget, Design, Options, Target, compile_robot
-    from rbdgen.emulation import bit_true
-    from rbdgen.golden.device import float64
-    from rbdgen.layout.calibration import parameter_values
+    from rbdgen.emulation import bit_true, float64
     from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
     from rbdgen.software.compiled import compile_functions as compile
+    from rbdgen.tracing.calibration import parameter_values
     from rbdgen.workbench import build, draw, save, simulate
 
     __version__: str
@@ -77,11 +76,11 @@ _MODULES = {
     "build": "rbdgen.workbench",
     "compile_robot": "rbdgen.compiler",
     "draw": "rbdgen.workbench",
-    "float64": "rbdgen.golden.device",
+    "float64": "rbdgen.emulation",
     "load": "rbdgen.model",
     "load_robot": "rbdgen.model",
     "load_urdf": "rbdgen.model",
-    "parameter_values": "rbdgen.layout.calibration",
+    "parameter_values": "rbdgen.tracing.calibration",
     "save": "rbdgen.workbench",
     "simulate": "rbdgen.workbench",
     "with_contacts": "rbdgen.model",

@@ -11,12 +11,12 @@ from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import MINV, States
-from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
-from rbdgen.layout.torques import MOTION, slowed, with_torques
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import Flag
-from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_masks
+from rbdgen.tracing.samples import bounded_others, random_base, random_forces, random_others
+from rbdgen.tracing.torques import MOTION, slowed, with_torques
+from rbdgen.wordlength.experiment import entry_scales, kinds_of, nothing_masks
 
 Results = dict[str, np.ndarray]
 """A function's results by vector, shapes (n, nv) or (n, nv, nv)."""
@@ -65,7 +65,7 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
 
 
 def _complete(design: Design, robot: Robot, s: States, seed: int) -> States:
-    """States with torques (:mod:`rbdgen.layout.torques`), M⁻¹ where that is an operand, and others within bounds."""
+    """States with torques (:mod:`rbdgen.tracing.torques`), M⁻¹ where that is an operand, and others within bounds."""
     taken: set[str] = set()
     for f in design.network.options.records:
         taken.update(q.name for q in f.operands)

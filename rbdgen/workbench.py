@@ -266,7 +266,10 @@ def simulate(
         optional_module("rbdgen_sim.cosim", "sim"),
         optional_module("rbdgen_sim.interface", "sim"),
     )
-    emit, marks = optional_module("rbdgen_hw.emit", "hw"), optional_module("rbdgen_hw.marks", "hw")
+    emit, marks = (
+        optional_module("rbdgen_hw.emit", "hw"),
+        optional_module("rbdgen_hw.pipeline.marks", "hw"),
+    )
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)
     # two processes in one folder would take each other's files

@@ -23,7 +23,7 @@ class Board:
     """A board: ``flow`` makes its bitstreams from ``part`` (the order code); ``timing`` names the device
     (:mod:`rbdgen.devices`) that the part is one of; ``shell`` is ``uart``, ``udp`` or ``axi``.
 
-    ``resources`` are the part's, by the names of :class:`rbdgen.devices.fabric.Resources`. ``clock`` MHz comes in at
+    ``resources`` are the part's, by the names of :class:`rbdgen.devices.device.Resources`. ``clock`` MHz comes in at
     ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of the top's other ports
     (``led``; ``rx`` and ``tx`` of a serial line, or those of an Ethernet PHY), ``attributes`` hold for all of them,
     ``port_attributes`` for one port. ``clocks`` are MHz of those ports that are further clocks. ``program`` is the

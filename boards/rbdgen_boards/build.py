@@ -17,9 +17,19 @@ from rbdgen.protocol.links import Addresses, Station
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.report.design import design_identity
 from rbdgen.report.host_rate import host_rates
-from rbdgen_boards import routed_cache
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
+from rbdgen_boards.flow import (
+    Clocking,
+    Flow,
+    Progress,
+    Request,
+    Routed,
+    Streams,
+    forget_routed,
+    routed_key,
+    store_routed,
+    stored_routed,
+)
 from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.synthesis import NETLIST
 from rbdgen_boards.top import uart_top, udp_top
@@ -154,7 +164,7 @@ class BoardBuild:
         if self.routed is not None:
             (self.directory / self.routed.bitstream).unlink()
             # else the next build would offer it again
-            routed_cache.forget(self.routed.kept)
+            forget_routed(self.routed.kept)
 
     @property
     def met(self) -> bool:
@@ -407,10 +417,10 @@ def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Rou
     """Result of ``request``, from the cache where it is there and the flow's results are kept."""
     if not flow.kept:
         return flow.build(request, work, progress)
-    name = routed_cache.key(request, flow.versions())
-    routed = routed_cache.stored(name, work, flow.kept)
+    name = routed_key(request, flow.versions())
+    routed = stored_routed(name, work, flow.kept)
     if routed is None:
         routed = flow.build(request, work, progress)
         if routed is not None:
-            routed_cache.store(name, work, flow.kept, routed)
+            store_routed(name, work, flow.kept, routed)
     return replace(routed, kept=name) if routed else None

@@ -24,8 +24,17 @@ from rbdgen_boards.flow import (
     path_line,
 )
 from rbdgen_boards.models.ecp5 import ECP5 as MODELS
-from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
-from rbdgen_boards.synthesis import NETLIST, SMALLER, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.synthesis import (
+    AFTER_ROUTING,
+    AFTER_SYNTHESIS,
+    NETLIST,
+    SMALLER,
+    Synthesis,
+    cells,
+    check_room,
+    keep_netlist,
+    synthesise,
+)
 from rbdgen_boards.tools import Tool
 from rbdgen_boards.top import TOP, port_pins
 

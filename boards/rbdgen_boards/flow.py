@@ -1,22 +1,28 @@
 """A flow: what makes bitstreams for a family of devices. What it is given, what it gives back, and what it must say.
 
 A family is a file or folder of this package with a subclass of :class:`Flow` in it; :mod:`rbdgen_boards.flows` lists
-them.
+them. What they routed is kept by all that it depends on.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import time
+import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from rbdgen.caching import cached, drop, keep
 from rbdgen_boards.board import Board
 from rbdgen_boards.models.netlist_verilog import Models
 from rbdgen_boards.synthesis import Synthesis
 from rbdgen_boards.tools import Tool, version
+from rbdgen_hw.yosys import yosys_version
 
 Progress = Callable[[str], None]
 
@@ -112,9 +118,9 @@ class Flow(ABC):
     what there is."""
     models: ClassVar[Models | None] = None
     """Behaviour of the family's cells, for a simulation of its netlists, which are then among :attr:`kept`
-    (:mod:`rbdgen_boards.netlists`)."""
+    (:mod:`rbdgen_boards.synthesis`)."""
     syntheses: ClassVar[Mapping[str, Synthesis]] = {}
-    """Yosys's synthesis for the family's devices, by timing model (:mod:`rbdgen.schedule.device`)."""
+    """Yosys's synthesis for the family's devices, by timing model (:mod:`rbdgen.machines.pipeline.device`)."""
 
     def require_tools(self) -> None:
         """ToolError if a program is missing without which nothing is built."""
@@ -162,3 +168,61 @@ class Timer:
 def path_line(ns: float, kind: str, where: str) -> str:
     """A step of a design's slowest path as text: ns until it is done, what ``kind`` it is, and where."""
     return f"{ns:6.2f} ns  {kind:8} {where}"
+
+
+RESULT = "routed.json"
+CACHE, SUFFIX = "routed", ".zip"
+"""Where results are kept (:mod:`rbdgen.caching`), and how their files' names end."""
+
+
+MODELS = "models"
+"""The folder of this package that only simulations read."""
+
+
+def own_text() -> str:
+    """The text of all flows: what they ask of their tools, and how they read the answers."""
+    own = Path(__file__).parent
+    # below the package only: a folder above it may have that name as well
+    files = sorted(p for p in own.rglob("*.py") if MODELS not in p.relative_to(own).parts)
+    return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def routed_key(request: Request, tools: Sequence[str]) -> str:
+    """The name of a request's result: a hash of all that it depends on, versions of ``tools`` among it."""
+    content = {
+        "flow": own_text(),
+        "request": asdict(request),
+        "tools": [yosys_version(), *tools],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def stored_routed(name: str, directory: Path, files: Sequence[str]) -> Routed | None:
+    """The result of that name, with its files put into ``directory``; None if there is none."""
+    kept = cached(CACHE, name, SUFFIX)
+    if kept is None:
+        return None
+    with zipfile.ZipFile(io.BytesIO(kept.content)) as archive:
+        content = json.loads(archive.read(RESULT))
+        for file in files:
+            (directory / file).write_bytes(archive.read(file))
+    # JSON has lists where records have tuples
+    content["critical_path"] = tuple(content["critical_path"])
+    content["assumptions"] = tuple(Assumption(**stated) for stated in content["assumptions"])
+    content["cached"] = True
+    return Routed(**content)
+
+
+def store_routed(name: str, directory: Path, files: Sequence[str], routed: Routed) -> None:
+    """Put a result into the cache."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            archive.write(directory / file, file)
+        archive.writestr(RESULT, json.dumps(asdict(routed)))
+    keep(CACHE, name, SUFFIX, whole.getvalue())
+
+
+def forget_routed(name: str) -> None:
+    """Take a result out of the cache."""
+    drop(CACHE, name, SUFFIX)

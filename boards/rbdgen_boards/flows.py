@@ -18,8 +18,7 @@ from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Flow
 from rbdgen_boards.gowin.flow import Gowin
 from rbdgen_boards.models.netlist_verilog import netlist_verilog
-from rbdgen_boards.netlists import STAGES, read_netlist
-from rbdgen_boards.synthesis import Synthesis, cells, synthesise
+from rbdgen_boards.synthesis import STAGES, Synthesis, cells, read_netlist, synthesise
 from rbdgen_boards.vivado import Vivado
 from rbdgen_hw.primitives import overrides
 

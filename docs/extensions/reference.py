@@ -19,9 +19,9 @@ from sphinx.util.docutils import SphinxDirective
 from rbdgen.cli.parser import make_parser
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import BASE, F_EXT, Quantity
+from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import ROBOT
 from rbdgen.options import Options
-from rbdgen.schedule.budget import DEMANDS
 from rbdgen.setting import GROUPS, Setting, settings
 
 WIDTH = 84

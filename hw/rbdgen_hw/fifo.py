@@ -9,7 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.schedule.queues import beat_rows
+from rbdgen.machines.pipeline.queues import beat_rows
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import any_of
 

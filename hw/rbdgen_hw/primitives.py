@@ -2,9 +2,9 @@
 would infer.
 
 A design's Verilog has each product and each sum as a module of its own, which any tool understands and every simulator
-runs (:class:`rbdgen_hw.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives modules of
-the same names and ports that hold that primitive, several of them where a product is too wide for one; products with
-another number of registers stay.
+runs (:class:`rbdgen_hw.pipeline.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives
+modules of the same names and ports that hold that primitive, several of them where a product is too wide for one;
+products with another number of registers stay.
 
 A bit of ECP5's carry chain has a look-up table with four inputs before it: room for a sign and for what an accumulator
 begins with, or for the bits of a third number that is a constant, as rounding adds. Synthesis makes logic of its own
@@ -84,8 +84,8 @@ def _chain(bits: Sequence[Bit], carry: str = ZERO) -> str:
 
 
 def accumulator(name: str, width: int, starting: int) -> str:
-    """The module of an accumulator (:class:`rbdgen_hw.operators.Accumulate`): the sign of what is added, and whether
-    the sum so far counts, are in the chain; bits that sums start from have a look-up table before it."""
+    """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added, and
+    whether the sum so far counts, are in the chain; bits that sums start from have a look-up table before it."""
     text = (
         f"module {name}(clk, rst, x, start, first, minus, y);\n  input clk;\n  input rst;\n"
         f"  input signed [{width - 1}:0] x;\n  input signed [{width - 1}:0] start;\n  input first;\n  input minus;\n"
@@ -159,7 +159,7 @@ class Sum:
         )
 
     def module(self) -> str:
-        """The module (:class:`rbdgen_hw.operators.Sum`)."""
+        """The module (:class:`rbdgen_hw.pipeline.operators.Sum`)."""
         first, second = self.widths
         top = self.drop + self.kept - 1
         ports = "a, b, y, overflow" if self.wraps else "a, b, y"
@@ -196,8 +196,8 @@ ADD_OR_SUBTRACT = 2
 
 
 def alu_accumulator(name: str, width: int, starting: int) -> str:
-    """The module of an accumulator (:class:`rbdgen_hw.operators.Accumulate`): the sign of what is added is the mode's,
-    and carried in; whether the sum so far counts is a look-up table a bit."""
+    """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added is the
+    mode's, and carried in; whether the sum so far counts is a look-up table a bit."""
     top = width - 1
     text = (
         f"module {name}(clk, rst, x, start, first, minus, y);\n  input clk;\n  input rst;\n"

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.explore import AXES, NAMES, RATES
+from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import ROBOT
 from rbdgen.options import Options
-from rbdgen.schedule.budget import DEMANDS
 from rbdgen.setting import GROUPS, INTEGER, SWITCH, WORDS, Setting, names, settings
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"

@@ -15,16 +15,16 @@ from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.compiler import Design, compare_families, compile_robot
 from rbdgen.compiler.depth import chain_depths
+from rbdgen.compiler.families import narrower_ranges
 from rbdgen.compiler.kept import kept_design
-from rbdgen.compiler.narrower import narrower_ranges
 from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.machines.pipeline.budget import DEMANDS, Budget, Target
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
 from rbdgen.report import design_text
 from rbdgen.report.design import depth_table, design_report, families_table
 from rbdgen.report.evidence import acceleration_note, evidence, warnings_of
 from rbdgen.report.files import check_robot_name, check_writable, read_config, with_overrides
-from rbdgen.schedule.budget import DEMANDS, Budget, Target
 from rbdgen.workbench import (
     BUILDS,
     PICTURES,

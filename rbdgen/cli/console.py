@@ -1,4 +1,8 @@
-"""Progress and results on a terminal, as all commands show them."""
+"""Progress and results on a terminal, as all commands show them, and packages that commands need beside the project's,
+looked for before any work is done.
+
+Not here: simulators and boards' tools, which say themselves what is missing.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rbdgen.cli.process import put
+from rbdgen.installation import require
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -62,3 +67,18 @@ def reporter() -> Iterator[Reporter]:
 def print_result(args: argparse.Namespace, content: dict[str, Any], text: str) -> None:
     """Standard output: the object with ``--json``, else the text."""
     put(json.dumps(content, indent=2) if args.json else text)
+
+
+def need_plots() -> None:
+    """ToolError without what draws plots with axes."""
+    require("report", "matplotlib")
+
+
+def need_page() -> None:
+    """ToolError without what makes a page of a build."""
+    require("report", "jinja2", "matplotlib")
+
+
+def need_cluster() -> None:
+    """ToolError without what spreads a sweep over machines."""
+    require("dask", "distributed")

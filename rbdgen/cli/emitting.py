@@ -1,9 +1,10 @@
-"""``rbdgen emit``: the same programs for processors."""
+"""``rbdgen emit``: the same programs for processors, and what they cost: operations, memory, text."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,20 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import read_manifest
 from rbdgen.installation import license_text, release
-from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import ROBOT, Setup
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.report import design_text
 from rbdgen.report.files import check_writable, read_config, with_overrides, write_files
-from rbdgen.schedule.budget import DEMANDS
+from rbdgen.software.blocks import cut
 from rbdgen.software.composition import make_program
 from rbdgen.software.cuda import CudaFunction, cuda_files
 from rbdgen.software.fixed_program import fixed_program
 from rbdgen.software.library import c_files, name_of
-from rbdgen.software.nvrtc import nvrtc
-from rbdgen.software.program import Program
-from rbdgen.software.summary import kernel_row, summary
+from rbdgen.software.nvrtc import Report, nvrtc
+from rbdgen.software.program import Program, Straight, Whole
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.workbench import BUILDS
 
 
@@ -157,3 +158,70 @@ TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {
     "host": _host,
 }
 """The targets that there is text for."""
+
+
+SCHEMA = "rbdgen.software/1"
+"""Name and version of the summary's structure."""
+KINDS = {
+    "product": "products",
+    "shift": "products",
+    "sum": "sums",
+    "sin": "sines",
+    "cos": "sines",
+    "reciprocal": "divisions",
+    "divide": "divisions",
+}
+"""Kinds as which operations count."""
+
+
+def operations(program: Program) -> dict[str, int]:
+    """Numbers of ``products``, ``sums``, ``sines`` (and cosines) and ``divisions`` of a call, or of a step of time."""
+    # kinds that do not occur are zero, not missing
+    counts = Counter(dict.fromkeys(dict.fromkeys(KINDS.values()), 0))
+    for step in program.steps:
+        if isinstance(step, Whole):
+            rows, inner = program.arrays[step.left].shape
+            columns = program.arrays[step.right].shape[1]
+            counts["products"] += rows * inner * columns
+            counts["sums"] += rows * inner * columns
+            continue
+        for _, node in step.graph:
+            # a processor multiplies by constants as well
+            multiplies = node.products or node.terms.multiple is not None
+            kind = "product" if multiplies else node.op
+            if kind in KINDS:
+                counts[KINDS[kind]] += 1
+    return dict(counts)
+
+
+def local_numbers(program: Program) -> int:
+    """Numbers that a call has in memory of its own."""
+    slots = [cut(step).slots for step in program.steps if isinstance(step, Straight)]
+    return sum(x.size for x in program.local) + max(slots, default=0)
+
+
+def summary(robot: str, target: str, programs: Sequence[Program]) -> dict[str, Any]:
+    """Summary of what was made: operations and memory by function."""
+    functions = {}
+    for program in programs:
+        functions[program.function.name] = {
+            "summary": program.function.summary,
+            **operations(program),
+            "memory_bytes": 8 * local_numbers(program),
+        }
+    return {"schema": SCHEMA, "robot": robot, "target": target, "functions": functions}
+
+
+def kernel_row(known: Report) -> dict[str, Any]:
+    """Costs of a CUDA kernel on an architecture."""
+    occupancy = known.occupancy
+    return {
+        "function": known.function,
+        "kernel": known.name,
+        "bits": known.kernel.kind.bits,
+        "warps": known.kernel.warps,
+        "registers": known.usage.registers,
+        "spilled_bytes": known.usage.spilled + known.kernel.kept,
+        "shared_bytes": known.kernel.shared,
+        "resident_warps": occupancy.warps if occupancy else None,
+    }

@@ -311,7 +311,7 @@ def add_report(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a line"
     )
-    parser.set_defaults(run=command("reporting", "report"))
+    parser.set_defaults(run=command("build", "report"))
 
 
 def add_explore(verb: Verb) -> None:
@@ -361,7 +361,7 @@ def add_explore(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
-    parser.set_defaults(run=command("exploring", "explore"))
+    parser.set_defaults(run=command("comparing", "explore"))
 
 
 def add_build(verb: Verb) -> None:
@@ -421,4 +421,4 @@ def add_synth(verb: Verb) -> None:
         required=True,
         help="its name, or kind and joint number; a wrong one lists them all",
     )
-    parser.set_defaults(run=command("synth", "synth"))
+    parser.set_defaults(run=command("build", "synth"))

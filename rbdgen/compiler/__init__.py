@@ -13,11 +13,11 @@ from rbdgen.compiler.families import Family, compare_families
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.devices.registry import DEFAULT_DEVICE
 from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.machines.pipeline.budget import Budget, Target
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.processes import without_collections
-from rbdgen.schedule.budget import Budget, Target
 from rbdgen.setting import settings
 
 __all__ = [

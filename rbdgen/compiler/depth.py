@@ -22,17 +22,20 @@ from rbdgen.functions.record import Function, Need
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
 from rbdgen.ir.terms import ADDITION, PRODUCT
-from rbdgen.layout.building import build_network
-from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.machines.pipeline.delays import Delays
+from rbdgen.machines.pipeline.operators import OPERATORS
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
-from rbdgen.passes.constant_motion import move_constants
+from rbdgen.passes.constant_factors import absorb_negations, move_constants
 from rbdgen.passes.dots import fuse_dots
-from rbdgen.passes.negations import absorb_negations
-from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
-from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
-from rbdgen.schedule.delays import Delays
-from rbdgen.schedule.operators import OPERATORS
+from rbdgen.passes.expansions import (
+    expand_reciprocals,
+    expand_trigonometry,
+    reciprocal_method,
+    sine_method,
+)
+from rbdgen.tracing.building import build_network
+from rbdgen.tracing.trace_options import TraceOptions
 
 LONGEST = 32
 """Links of the longest chain that is looked at."""

@@ -12,18 +12,18 @@ from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.number_formats import Format
-from rbdgen.layout.execute import Answer, BitTrueModel, feedback
-from rbdgen.layout.network import Network
 from rbdgen.machines.machine import Machine
-from rbdgen.machines.pipeline import Pipeline
+from rbdgen.machines.pipeline.budget import Target
+from rbdgen.machines.pipeline.buffers import Plan
+from rbdgen.machines.pipeline.pipeline import Pipeline
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.protocol.tasks import TaskFormat
-from rbdgen.schedule.budget import Target
-from rbdgen.schedule.buffers import Plan
+from rbdgen.tracing.execute import Answer, BitTrueModel, feedback
+from rbdgen.tracing.network import Network
 from rbdgen.wordlength.targets import finest
 
 TOP_PREFIX = "rbd"
@@ -198,5 +198,5 @@ class Design:
         parameters: Mapping[str, np.ndarray] | None = None,
     ) -> Answer:
         """The bit-true model on raw operands of one function, one (n,) array per operand word; see
-        :meth:`rbdgen.layout.execute.BitTrueModel.run`."""
+        :meth:`rbdgen.tracing.execute.BitTrueModel.run`."""
         return self.model.run(function, raw, parameters)

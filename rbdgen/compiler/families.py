@@ -1,4 +1,9 @@
-"""The multiplications of every choice of algorithms, side by side."""
+"""The same functions compiled otherwise, for a table beside the design: multiplications of every choice of algorithms,
+and savings by ranges of motions alone.
+
+A function that takes torques keeps its error at the torques of declared motions and at free torques; without the
+second its formats need no room for accelerations that free torques reach.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
+
+import numpy as np
 
 from rbdgen.algo.chain import is_serial
+from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import lower, trace
 from rbdgen.compiler.stages import with_defaults
+from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError, RbdgenError, UnsupportedError
 from rbdgen.functions.algorithms import (
     chosen_algorithms,
@@ -17,9 +27,12 @@ from rbdgen.functions.algorithms import (
     needed_kinds,
     open_kinds,
 )
+from rbdgen.ir.fixed import FixedGraph
+from rbdgen.machines.pipeline.layout import SharingOptions, lay_out
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
+from rbdgen.tracing.torques import BOTH, MOTION
 
 FAMILY_SAMPLES, FAMILY_WORD = 1024, 27
 """States by which ranges are found where algorithms are only compared, and the word length where only an error was
@@ -92,3 +105,46 @@ def _choices(robot: Robot, options: Options) -> list[Options]:
         with suppress(ConfigError):
             choices.append(replace(options, **candidate))
     return choices
+
+
+SAMPLES = 8192
+"""States that ranges are found at here: enough for a comparison."""
+
+
+def narrower_ranges(
+    design: Design, progress: Callable[[str], None] = lambda stage: None
+) -> dict[str, Any] | None:
+    """The cost of a design's formats beside those for motions only (``--ranges motion``), as a report has it; None
+    where it has no such choice, or nothing was searched for."""
+    options = design.options
+    takes_torques = any(f.takes_torques for f in design.network.options.records)
+    if options.ranges != BOTH or not options.targets or not takes_torques:
+        return None
+    progress("ranges of motions only")
+    narrow = replace(options, ranges=MOTION)
+    traced = trace(design.robot, narrow, design.ranges, SAMPLES)
+    try:
+        lowered = lower(traced, narrow, design.ranges)
+    except ConfigError:
+        # what is out of reach with narrower ranges has nothing to offer
+        return None
+    device = target_device(options)
+    # spread as far as nothing else asks for: the comparison is of the fewest blocks
+    sharing = replace(options.part(SharingOptions), spread="fewest")
+    layout = lay_out(lowered.network, lowered.fixed, sharing)
+    return {
+        "ranges": MOTION,
+        "signal_bits_mean": _mean_bits(lowered.fixed),
+        "multiplier_blocks": layout.blocks(device),
+        "instead_of": {
+            "ranges": BOTH,
+            "signal_bits_mean": _mean_bits(design.whole),
+            "multiplier_blocks": design.machine.blocks,
+        },
+    }
+
+
+def _mean_bits(fixed: FixedGraph) -> float:
+    """Bits of a signal, on average."""
+    widths = [fixed.formats[i].width for i, node in fixed.graph if not node.is_const]
+    return round(float(np.mean(widths)), 2)

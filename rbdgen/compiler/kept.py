@@ -13,9 +13,9 @@ import numpy as np
 
 from rbdgen.caching import cached, code_digest, keep
 from rbdgen.compiler.design import Design
+from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
-from rbdgen.schedule.budget import Target
 
 CACHE, SUFFIX = "designs", ".pickle"
 """Where designs are kept, and how their files' names end."""

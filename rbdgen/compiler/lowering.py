@@ -12,20 +12,20 @@ from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.interpret import walk
 from rbdgen.ir.machine import Machine
-from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.network import Network
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.passes.formats import MAX_WORD
 from rbdgen.passes.noise import some_of
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.tracing.building import build_network, operand_samples
+from rbdgen.tracing.network import Network
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.request import FormatOptions, FormatRequest, FoundFormats
 from rbdgen.wordlength.search import find_formats
 from rbdgen.wordlength.targets import resolve_targets
-from rbdgen.wordlength.wishes import in_words, word_targets
+from rbdgen.wordlength.uniform import in_words, word_targets
 
 COARSER = 10
 """Factor by which an error may become larger than the usual one where that is out of reach."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4_CHAINS, Resources
+from rbdgen.devices.device import LUT4_CHAINS, Device, Resources
 
 FACTOR = 5.0
 """Before a multiplier block that has a register behind it only: 3.5 ns of set-up, as nextpnr knows it, and 1.5 ns of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4_CHAINS
+from rbdgen.devices.device import LUT4_CHAINS, Device
 
 CHAINED = Device(
     "generic125",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT4_PLACES, Resources
+from rbdgen.devices.device import LUT4_PLACES, Device, Resources
 
 DERATING = 1.25
 """Delays of the parts' speed grade, C1/I0, in units of those in the table that apycula files under that

@@ -13,7 +13,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.setting import NUMBER, WORD, StageOptions, setting
 
 DEFAULT_DEVICE = "generic125"
-NOT_FAMILIES = ("device", "fabric", "registry")
+NOT_FAMILIES = ("device", "registry")
 """Files of this folder that describe no device."""
 
 

@@ -3,8 +3,7 @@ Product Data Sheet (DS890), Kria K26 Data Sheet (DS987)."""
 
 from __future__ import annotations
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import LUT6, Resources
+from rbdgen.devices.device import LUT6, Device, Resources
 
 XC7 = Device(
     "xc7",

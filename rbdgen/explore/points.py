@@ -13,9 +13,9 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError
 from rbdgen.functions.algorithms import KINDS, chosen_algorithms
+from rbdgen.machines.pipeline.budget import DEMANDS, Budget
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
-from rbdgen.schedule.budget import DEMANDS, Budget
 from rbdgen.setting import INTEGER, settings
 
 

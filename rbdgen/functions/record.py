@@ -49,7 +49,7 @@ class Need(IntEnum):
 
 
 class Settings(Protocol):
-    """The options that functions ask for: those of :class:`rbdgen.layout.trace_options.TraceOptions`."""
+    """The options that functions ask for: those of :class:`rbdgen.tracing.trace_options.TraceOptions`."""
 
     @property
     def integrator(self) -> str: ...

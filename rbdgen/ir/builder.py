@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from rbdgen.ir.graph import INPUT_OWNER, Graph, Node
+from rbdgen.ir.graph import INPUT_OWNER, Graph, Index, MatrixProduct, Node
 from rbdgen.ir.ops import OPERATIONS
-from rbdgen.ir.products import Index, MatrixProduct
 from rbdgen.ir.terms import (
     ADDITION,
     DIFFERENCE,

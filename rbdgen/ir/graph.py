@@ -8,13 +8,36 @@ simplified while they are made (:mod:`rbdgen.ir.builder`), and numbers (:mod:`rb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from rbdgen.ir.ops import OPERATIONS, Operation
 from rbdgen.ir.terms import NO_TERMS, Terms
+
+Index = tuple[int, int]
+"""Row and column."""
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    """−(left · right).
+
+    ``left`` and ``right`` are names of a graph's results by entry; those that are missing are zero. ``entries`` are
+    names of its inputs, which stand for the product's."""
+
+    left: Mapping[Index, str]
+    right: Mapping[Index, str]
+    entries: Mapping[Index, str]
+
+
+def shape(entries: Mapping[Index, object]) -> Index:
+    """Rows and columns that hold these entries."""
+    rows = 1 + max(i for i, _ in entries)
+    columns = 1 + max(j for _, j in entries)
+    return rows, columns
+
 
 INPUT_OWNER = "input"
 """Owner of the task's operands."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.devices.device import Device
-from rbdgen.devices.fabric import Resources
+from rbdgen.devices.device import Device, Resources
 from rbdgen.protocol.tasks import TaskFormat
 
 

@@ -11,11 +11,15 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph, adding_points, verify_fixed
 from rbdgen.ir.graph import Graph, verify
-from rbdgen.passes.constant_motion import move_constants
-from rbdgen.passes.constant_products import multiply_constants
+from rbdgen.passes.constant_factors import absorb_negations, move_constants, multiply_constants
 from rbdgen.passes.dots import fuse_dots
+from rbdgen.passes.expansions import (
+    expand_reciprocals,
+    expand_trigonometry,
+    reciprocal_method,
+    sine_method,
+)
 from rbdgen.passes.formats import DOT_GUARD, FormatChoice, check_word, choose_formats
-from rbdgen.passes.negations import absorb_negations
 from rbdgen.passes.noise import (
     drop_zero_results,
     prune_noise,
@@ -24,9 +28,7 @@ from rbdgen.passes.noise import (
     zero_small_results,
 )
 from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
-from rbdgen.passes.reciprocal import expand_reciprocals, reciprocal_method
 from rbdgen.passes.sound import unproven
-from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 
 FEWER = 8
 """Of so many states one says what is noise."""

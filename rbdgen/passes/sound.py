@@ -12,10 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rbdgen.ir.exactness import Span, magnitude, normalising_factor, product
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.ops.sum import term_spans
-from rbdgen.ir.spans import Span, magnitude, normalising_factor, product
 from rbdgen.ir.terms import ADDITION
 
 Turning = tuple[tuple[int, str], float, float]

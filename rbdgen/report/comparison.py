@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rbdgen.model.urdf import ROOT_JOINT
+from rbdgen.processor_times import Timing
 from rbdgen.report.published import (
     Figure,
     elsewhere,
@@ -21,7 +22,6 @@ from rbdgen.report.published import (
     robot_key,
     without_figures,
 )
-from rbdgen.timing.measurements import Timing
 
 SCHEMA = "rbdgen.compare/1"
 """Name and version of the comparison's structure."""

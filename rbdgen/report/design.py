@@ -27,15 +27,15 @@ from rbdgen.host.manifest import (
     packet_keys,
     stream_keys,
 )
+from rbdgen.ir.fixed import to_text
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
-from rbdgen.ir.text import to_text
+from rbdgen.machines.pipeline.replicas import all_queues
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import setup_of
-from rbdgen.passes.trigonometry import sine_method
+from rbdgen.passes.expansions import sine_method
 from rbdgen.report.evidence import formats
 from rbdgen.report.host_rate import host_rates
-from rbdgen.schedule.replicas import all_queues
 
 VERSIONED = ("rbdgen", "numpy", "networkx", "amaranth", "pyosys")
 """Packages on whose versions the bytes of a design depend."""

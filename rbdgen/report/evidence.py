@@ -18,9 +18,9 @@ from rbdgen import golden
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import States
-from rbdgen.layout.execute import float_passes
 from rbdgen.model.robot import dof_names
 from rbdgen.protocol.tasks import Flag
+from rbdgen.tracing.execute import float_passes
 from rbdgen.trials import (
     TaskSet,
     by_vector,
@@ -30,8 +30,13 @@ from rbdgen.trials import (
     make_tasks,
     task_states,
 )
-from rbdgen.wordlength.experiment import lost_definiteness
-from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_masks
+from rbdgen.wordlength.experiment import (
+    FLAGGED,
+    entry_scales,
+    kinds_of,
+    lost_definiteness,
+    nothing_masks,
+)
 from rbdgen.wordlength.targets import (
     ABSOLUTE,
     ENTRY,
@@ -40,7 +45,6 @@ from rbdgen.wordlength.targets import (
     entry_label,
     resolve_targets,
 )
-from rbdgen.wordlength.verdict import FLAGGED
 
 ACCELERATED = 8.0
 """Multiple of its declared acceleration that a joint may reach before that is worth a note."""

@@ -24,11 +24,11 @@ import tomli_w
 from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
-from rbdgen.ir.text import to_text
+from rbdgen.ir.fixed import to_text
+from rbdgen.machines.pipeline.budget import DEMANDS, Target
 from rbdgen.model.setup import ROBOT, setup_of
 from rbdgen.report.design import SCHEMA, design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
-from rbdgen.schedule.budget import DEMANDS, Target
 from rbdgen.schema.json_files import check, read_json, read_object, version_complaint
 from rbdgen.setting import LIMITS, WORD, Setting, nearest, settings
 

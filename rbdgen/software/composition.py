@@ -12,17 +12,10 @@ from dataclasses import replace
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions.quantities import WEIGHTS
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.graph import Graph
-from rbdgen.ir.products import MatrixProduct
+from rbdgen.ir.graph import Graph, MatrixProduct
 from rbdgen.ir.programs import cone
-from rbdgen.layout.building import build_network
-from rbdgen.layout.execute import begin_words, pass_sources
-from rbdgen.layout.network import PREFIX, Network
-from rbdgen.layout.trace_options import TraceOptions
-from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
-from rbdgen.passes.constant_motion import move_constants
-from rbdgen.passes.negations import absorb_negations
+from rbdgen.passes.constant_factors import absorb_negations, move_constants
 from rbdgen.protocol.identifiers import FILES, sanitize
 from rbdgen.software.cutting import Cut
 from rbdgen.software.program import (
@@ -34,6 +27,11 @@ from rbdgen.software.program import (
     record_of,
     result_arrays,
 )
+from rbdgen.tracing.building import build_network
+from rbdgen.tracing.execute import begin_words, pass_sources
+from rbdgen.tracing.network import PREFIX, Network
+from rbdgen.tracing.trace_options import TraceOptions
+from rbdgen.tracing.words import Word
 
 OWN = frozenset(["rbd", "table"])
 """Words with which sources of all libraries begin names of their own."""

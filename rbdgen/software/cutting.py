@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rbdgen.ir.builder import Builder
-from rbdgen.ir.graph import Graph
-from rbdgen.ir.products import MatrixProduct, shape
+from rbdgen.ir.graph import Graph, MatrixProduct, shape
 from rbdgen.software.program import Array, Place, Straight, Whole, flat
 
 CARRIED = "carried"

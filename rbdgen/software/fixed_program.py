@@ -15,9 +15,6 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
-from rbdgen.layout.calibration import PARAMETERS
-from rbdgen.layout.execute import begin_operands, feedback
-from rbdgen.layout.network import PREFIX
 from rbdgen.software.program import (
     Array,
     Place,
@@ -29,6 +26,9 @@ from rbdgen.software.program import (
     record_of,
     result_arrays,
 )
+from rbdgen.tracing.calibration import PARAMETERS
+from rbdgen.tracing.execute import begin_operands, feedback
+from rbdgen.tracing.network import PREFIX
 
 HANDED = "handed"
 """The array of what one pass hands to the next."""

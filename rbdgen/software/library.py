@@ -9,7 +9,6 @@ from importlib.resources import files
 from textwrap import indent, wrap
 
 from rbdgen.installation import license_text
-from rbdgen.layout.calibration import PARAMETERS
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.software.calls import COUNT, RAW, TAB, TYPES, Calls, FixedCalls, fixed_kernel
@@ -17,6 +16,7 @@ from rbdgen.software.composition import library_name
 from rbdgen.software.fixed_program import FixedProgram
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.program import Array, Program
+from rbdgen.tracing.calibration import PARAMETERS
 
 FLAGS = (
     "-std=c99",

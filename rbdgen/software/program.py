@@ -11,8 +11,8 @@ import numpy as np
 
 from rbdgen.functions.record import Function
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.calibration import PARAMETERS
-from rbdgen.layout.network import Network
+from rbdgen.tracing.calibration import PARAMETERS
+from rbdgen.tracing.network import Network
 
 Place = tuple[str, int]
 """An array's name, and the number of an entry in C order."""

@@ -17,17 +17,16 @@ from rbdgen import native
 from rbdgen.errors import ToolError
 from rbdgen.functions.quantities import MINV, States
 from rbdgen.golden import minverse, rnea
-from rbdgen.layout.samples import bounded_others, random_base, random_forces, random_others
-from rbdgen.layout.words import TraceOptions
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.processes import cores
+from rbdgen.processor_times import Timing, best_seconds
 from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
-from rbdgen.software.compiled import Compiled
-from rbdgen.software.compiled_function import CACHE, CompiledFunction
+from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.library import FLAGS, LIBRARIES
 from rbdgen.software.program import Program
-from rbdgen.timing.measurements import Timing, best_seconds
+from rbdgen.tracing.samples import bounded_others, random_base, random_forces, random_others
+from rbdgen.tracing.words import TraceOptions
 
 MOST_STEPS = 6
 """Of a roll-out."""

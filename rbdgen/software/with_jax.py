@@ -18,7 +18,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.functions.record import Function
 from rbdgen.installation import optional_module
 from rbdgen.software.calls import COUNT, TYPES, Type
-from rbdgen.software.compiled_function import CompiledFunction
+from rbdgen.software.compiled import CompiledFunction
 from rbdgen.software.library import support
 from rbdgen.software.wrapping import DTYPES, Arrays, ByName, Functions, Results, Wrapper, Wrappers
 

@@ -17,7 +17,7 @@ from rbdgen.functions.record import Function
 from rbdgen.installation import optional_module
 from rbdgen.numeric.batch import configuration
 from rbdgen.software.calls import TYPES
-from rbdgen.software.compiled_function import whole_numbers
+from rbdgen.software.compiled import whole_numbers
 from rbdgen.software.wrapping import (
     DTYPES,
     Arrays,

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from rbdgen.errors import ConfigError, UnsupportedError, short
 from rbdgen.functions.record import Function, Slope
-from rbdgen.layout.words import TraceOptions
 from rbdgen.model.robot import Robot
-from rbdgen.software.compiled_function import CompiledFunction
+from rbdgen.software.compiled import CompiledFunction
 from rbdgen.software.program import Array
 from rbdgen.spatial import Vector, dot, mul, reciprocal, transpose
+from rbdgen.tracing.words import TraceOptions
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import sparse
 
-from rbdgen.layout.execute import float_passes
 from rbdgen.passes.noise import thinned
 from rbdgen.passes.pipeline import Simplified
+from rbdgen.tracing.execute import float_passes
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
 from rbdgen.wordlength.request import FormatRequest
 from rbdgen.wordlength.sensitivity import FactorDerivatives, Pairs, derivatives, one_result_each

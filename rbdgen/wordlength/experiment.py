@@ -2,11 +2,13 @@
 
 Errors are by entry, relative to what its target says (:mod:`rbdgen.wordlength.targets`), which usually is the entry's
 own largest magnitude at states of the same kind: states of motions, and states of free torques, whose accelerations are
-larger. The reference is the traced graph in float64, before any pass.
+larger. The reference is the traced graph in float64, before any pass. An
+entry that is tiny by structure has a floor, and one that is nothing but rounding is left out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,15 +19,101 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import States
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.equivalent import equivalent
-from rbdgen.layout.execute import BitTrueModel, float_passes
-from rbdgen.layout.network import PREFIX, Network
-from rbdgen.layout.samples import make_samples, sampled_torques
-from rbdgen.layout.torques import slowed, with_torques
-from rbdgen.layout.words import Word
 from rbdgen.model.ranges import InputRanges
-from rbdgen.wordlength.magnitudes import entry_scales, kinds_of, nothing_but_rounding
-from rbdgen.wordlength.targets import Entry, Key, Target
+from rbdgen.passes.noise import FEW, is_rounding, some_of
+from rbdgen.tracing.equivalent import equivalent
+from rbdgen.tracing.execute import BitTrueModel, float_passes
+from rbdgen.tracing.network import PREFIX, Network
+from rbdgen.tracing.samples import make_samples, sampled_torques
+from rbdgen.tracing.torques import MOTION, TORQUE, slowed, with_torques
+from rbdgen.tracing.words import Word
+from rbdgen.wordlength.targets import ABSOLUTE, ENTRY, FLOOR, LARGEST, Entry, Key, Target
+
+LOADED = "loaded"
+"""Remark on kinds of states at which other parameters than the robot's own are loaded."""
+
+
+def kinds_of(
+    count: int, free: np.ndarray | None, loaded: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """Masks (n,) of ``count`` states by kind, of those that there are: of motions, and with ``free`` torques (n,) where
+    a function takes any; of either, those apart at which other parameters than the robot's own are ``loaded`` (n,)."""
+    kinds = {MOTION: np.ones(count, bool)}
+    if free is not None:
+        kinds = {MOTION: ~free, TORQUE: free}
+    if loaded is not None:
+        own = {name: chosen & ~loaded for name, chosen in kinds.items()}
+        others = {f"{name}, {LOADED}": chosen & loaded for name, chosen in kinds.items()}
+        kinds = own | others
+    return {name: chosen for name, chosen in kinds.items() if chosen.any()}
+
+
+def entry_scales(
+    largest: np.ndarray,
+    of: np.ndarray | str = ENTRY,
+    nothing: np.ndarray | bool = False,
+) -> np.ndarray:
+    """Magnitudes that errors of a vector's entries are relative to, from their ``largest`` ones at states of one kind
+    and what their targets are ``of`` (by entry, or of all): shapes as those.
+
+    Entries that are ``nothing`` but rounding count with the largest of those that are something. Scales of a vector of
+    which all are nothing are infinite: no error of it counts."""
+    something = np.where(nothing, 0.0, largest)
+    most = float(np.max(something, initial=0.0))
+    if not most:
+        return np.full(largest.shape, np.inf)
+    own = np.maximum(something, FLOOR * most)
+    found = np.where(np.equal(of, LARGEST) | nothing, most, own)
+    return np.where(np.equal(of, ABSOLUTE), 1.0, found)
+
+
+def nothing_but_rounding(
+    network: Network,
+    function: str,
+    operands: Mapping[str, np.ndarray],
+) -> frozenset[str]:
+    """The results of ``function`` that a robot's structure cancels, so that float64 leaves its rounding of zero: found
+    at a few of the states whose ``operands`` are given (n,) by word."""
+    few = some_of(operands, FEW)
+    single = {name: x.astype(np.float32) for name, x in few.items()}
+    graph = network.graph
+    exact = float_passes(network, graph, function, few, kept=())[-1]
+    # what single precision cannot hold is told apart by :func:`is_rounding`
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        rough = float_passes(network, graph, function, single, np.float32, kept=())[-1]
+    found: set[str] = set()
+    for word in network.result_words(function):
+        node = graph.outputs[word.name]
+        value = np.asarray(exact[node], float)
+        size = float(np.max(np.abs(value)))
+        single_value = np.asarray(rough[node], float)
+        difference = np.abs(single_value - value)
+        lost = float(np.max(difference))
+        if not size or is_rounding(size, lost):
+            found.add(word.name)
+    return frozenset(found)
+
+
+def nothing_masks(
+    network: Network,
+    function: str,
+    operands: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The same by vector, as masks of their entries; entries that are no results at all are nothing."""
+    names = nothing_but_rounding(network, function, operands)
+    quantities = network.options.quantities
+    masks: dict[str, np.ndarray] = {}
+    for vector in network.options.returned(function):
+        size = quantities[vector].size(network.robot)
+        masks[vector] = np.ones(size, bool)
+    for word in network.result_words(function):
+        mask = masks[word.vector]
+        mask[word.index] = word.name in names
+        # one half of a symmetric matrix is handed out, and the mask is of both
+        if quantities[word.vector].symmetric:
+            mirrored = tuple(reversed(word.index))
+            mask[mirrored] = word.name in names
+    return masks
 
 
 @dataclass(frozen=True)
@@ -322,3 +410,29 @@ def _inside(network: Network, states: States, count: int) -> np.ndarray:
         low_enough = values <= word.upper
         checks.append(high_enough & low_enough)
     return np.all(checks, axis=0)
+
+
+FLAGGED = 1e-3
+"""Share of tasks inside the declared ranges that may overflow."""
+INDEFINITE = 2.0
+"""Least error, in units of its target, that a matrix that is not positive definite at some state counts as."""
+
+
+def excess(errors: Mapping[Key, VectorErrors], flagged: Mapping[str, float]) -> float:
+    """The largest error in units of its target; infinite where more than a few tasks overflow."""
+    if max(flagged.values()) > FLAGGED:
+        return math.inf
+    return max((share_of_target(measured) for measured in errors.values()), default=0.0)
+
+
+def share_of_target(measured: VectorErrors) -> float:
+    """The largest error of a vector in units of its target, which a matrix that is not positive definite misses."""
+    if measured.indefinite:
+        return max(measured.worst, INDEFINITE)
+    return measured.worst
+
+
+def worst_vector(errors: Mapping[Key, VectorErrors]) -> tuple[Key, VectorErrors]:
+    """The vector with the largest error in units of its target, and its errors."""
+    key = max(errors, key=lambda k: share_of_target(errors[k]))
+    return key, errors[key]

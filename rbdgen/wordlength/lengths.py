@@ -1,27 +1,135 @@
-"""Word lengths per signal at given prices of errors: every site has its best format on its own.
+"""Word lengths per signal: at given prices of errors every site has its best format on its own, and prices are sought
+at which all predicted errors stay within their bounds.
 
 An error made at a site (:mod:`rbdgen.wordlength.sites`) reaches the results through known derivatives
-(:mod:`rbdgen.wordlength.sensitivity`); here a weight says what it costs there. The prices behind the weights are
-:mod:`rbdgen.wordlength.prices`'. What was chosen is made by :mod:`rbdgen.wordlength.assembly`.
+(:mod:`rbdgen.wordlength.sensitivity`); here a weight says what it costs there. Factors of products are chosen all at
+once: blocks are built of what costs least. What was chosen is made by :mod:`rbdgen.wordlength.assembly`.
+
+The cost is minimised under all bounds at once by Lagrange's method: one price of error per bound, lowered where there
+is more room than at the tightest one, and all together such that this one is just kept. At given prices every site has
+its best format on its own (:mod:`rbdgen.wordlength.lengths`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.wordlength.costs import BLOCK_COST, DOWN, EVEN, RESULT_COST
-from rbdgen.wordlength.factors import ProductFactors
+from rbdgen.wordlength.costs import (
+    BLOCK_COST,
+    DOWN,
+    EVEN,
+    RESULT_COST,
+    Multipliers,
+    multiplier_shapes,
+    rounding_cost,
+)
 from rbdgen.wordlength.fractions import (
     ExactFractions,
     SeenFractions,
     best_fractions,
     constant_fraction,
 )
-from rbdgen.wordlength.multipliers import Multipliers
 from rbdgen.wordlength.roundings import Roundings
 from rbdgen.wordlength.signals import NARROWEST, Signals, WordLengthChoice
+from rbdgen.wordlength.sites import ErrorBounds
+
+
+@dataclass(frozen=True)
+class FactorChoice:
+    """``views`` (2, n): bits behind the point that multipliers see, by side and product; ``blocks`` of all products;
+    and the number of the way in which each is built."""
+
+    views: np.ndarray
+    blocks: int
+    shapes: np.ndarray
+
+
+class ProductFactors:
+    """The n products of some signals, those of one node one after the other, for one device. Arrays are by side and
+    product, (2, n)."""
+
+    def __init__(self, signals: Signals, device: Multipliers, rounding: str) -> None:
+        self.signals = signals
+        self.rounding = rounding
+        self.shapes = multiplier_shapes(device)
+        sites: list[int] = []
+        sources: list[int] = []
+        for i, first in signals.sites.factors.items():
+            node = signals.graph.nodes[i]
+            sites += range(first, first + len(node.factors))
+            sources += node.factors
+        self.sites = np.array(sites, int).reshape(-1, 2).T
+        self.sources = np.array(sources, int).reshape(-1, 2).T
+        self.together = _together(signals)
+
+    def choose(
+        self, fracs: np.ndarray, weights: np.ndarray, shapes: np.ndarray | None = None
+    ) -> FactorChoice:
+        """The cheapest shapes to build the products, or certain ``shapes``, for signals with ``fracs`` bits behind the
+        point, where a mean square error of 1 costs ``weights`` (sites,) bits."""
+        count = self.sites.shape[1]
+        frac = fracs[self.sources]
+        head = self._heads()
+        best = np.full(count, np.inf)
+        taken = np.zeros(count, int)
+        blocks = np.zeros(count, int)
+        views = np.zeros((2, count), int)
+        for number, shape in enumerate(self.shapes):
+            widths = np.array([[shape.first], [shape.second]])
+            # one bit of each input is the sign
+            seen = np.minimum(frac, widths - 1 - head)
+            cost = np.full(count, BLOCK_COST * shape.blocks)
+            for side, width in enumerate((shape.first, shape.second)):
+                view = seen[side]
+                weight = weights[self.sites[side]]
+                square = np.ldexp(weight, -2 * view)
+                cut = self._cut_cost(square, float(rounding_cost(np.array(width))))
+                cost += np.where(view < frac[side], cut, 0.0)
+            better = cost < best if shapes is None else shapes == number
+            best = np.where(better, cost, best)
+            blocks = np.where(better, shape.blocks, blocks)
+            taken = np.where(better, number, taken)
+            views = np.where(better, seen, views)
+        return FactorChoice(views, int(np.sum(blocks)), taken)
+
+    def _heads(self) -> np.ndarray:
+        """Bits before the point; the most where factors go to one input in turn."""
+        heads = np.array(self.signals.heads)[self.sources]
+        flat = heads.ravel()
+        for places in self.together:
+            flat[places] = np.max(flat[places])
+        return flat.reshape(heads.shape)
+
+    def _cut_cost(self, square: np.ndarray, adder: float) -> np.ndarray:
+        """Cost of a cut by its error and, where it rounds half up, its ``adder``; ``square``: what the square of the
+        last place costs."""
+        truncated = DOWN * square
+        rounded = EVEN * square + adder
+        if self.rounding == "auto":
+            return np.minimum(truncated, rounded)
+        return rounded if self.rounding == "nearest" else truncated
+
+
+def _together(signals: Signals) -> list[list[int]]:
+    """Places of factors, by side and product one behind the other, that go to one input of a multiplier in turn."""
+    number: dict[int, int] = {}
+    count = 0
+    for i in signals.sites.factors:
+        number[i] = count
+        count += len(signals.graph.nodes[i].products)
+    together = []
+    for members in signals.ties.factors:
+        for side in (0, 1):
+            places = []
+            for tied in members:
+                # hardware sends the factors of a swapped product to the other inputs
+                own_side = side ^ tied.swapped
+                places.append(own_side * count + number[tied.node] + tied.product)
+            together.append(places)
+    return together
 
 
 class WordLengths:
@@ -154,3 +262,140 @@ def _tied_sites(signals: Signals) -> list[list[int]]:
                 group.append(first + (side ^ factor.swapped))
             groups.append(group)
     return [group for group in groups if len(group) > 1]
+
+
+DEVIATIONS = 4.5
+"""Standard deviations at which the largest of very many errors is expected."""
+FIRST_SCALE, HIGHEST_SCALE = 2.0**20, 2.0**80
+"""Scale that all prices together begin with, and the one at which every signal has the most bits."""
+COARSE_STEPS, FINE_STEPS, LAST_STEP = (2.0**6, 2.0**2), (2.0,), 1.4
+"""Steps in which the scale is sought: at first, once prices are known, and where nothing else kept the bounds."""
+LONGEST_WAY = 40
+"""Steps up or down, each."""
+FIRST_SWEEPS, SWEEPS, LEAST_PRICE = 24, 6, 1e-7
+"""Changes of prices in the first search and in later ones, which begin with good ones, and the least price relative to
+the highest, from which it can rise again."""
+CLOSE = 1.02
+"""The largest error that prices are changed at is this much below its bound, for the sake of those that are met."""
+FAN = tuple(2.0 ** (-k / 2) for k in range(-1, 8))
+"""Factors of the best prices that are tried at last, with multipliers as they are: a block more may have bought more
+than was needed."""
+
+
+@dataclass(frozen=True)
+class PricedChoice:
+    """A choice of word lengths, the prices and their scale that it was made at, and predicted errors relative to their
+    bounds: ``ratios`` by bound, and the ``largest``."""
+
+    choice: WordLengthChoice
+    prices: np.ndarray
+    scale: float
+    ratios: np.ndarray
+    largest: float
+
+    def better_than(self, other: PricedChoice | None) -> bool:
+        """Whether this keeps all bounds at less cost."""
+        cheaper = other is None or self.choice.cost < other.choice.cost
+        return self.largest <= 1 and cheaper
+
+
+def error_ratios(choice: WordLengthChoice, bounds: ErrorBounds) -> np.ndarray:
+    """Predicted largest error of each pair, relative to its bound."""
+    variance = bounds.variances(choice.square)
+    mean = bounds.means(choice.mean)
+    return np.abs(mean) + DEVIATIONS * np.sqrt(variance)
+
+
+class PriceSearch:
+    """Finds prices for ``lengths``; each search begins with those of the one before, whose bounds come first."""
+
+    def __init__(self, lengths: WordLengths) -> None:
+        self.lengths = lengths
+        self.prices: np.ndarray | None = None
+        self.scale = FIRST_SCALE
+
+    def search(self, bounds: ErrorBounds) -> tuple[WordLengthChoice, float]:
+        """The cheapest formats found that keep all bounds, and the largest error relative to its bound: above 1 where
+        no supported formats keep them."""
+        first = self.prices is None
+        prices = self._first_prices(len(bounds.limits))
+        scale = self.scale
+        for step in COARSE_STEPS if first else FINE_STEPS:
+            scale = self._just_kept(bounds, prices, scale, step)
+        sweeps = FIRST_SWEEPS if first else SWEEPS
+        best = self._best_of_sweeps(bounds, prices, scale, sweeps)
+        if best is None:
+            # no prices of a sweep kept all bounds: a higher scale does, if any formats do
+            scale = self._just_kept(bounds, prices, scale, LAST_STEP)
+            self.prices, self.scale = prices, scale
+            last = self._at(bounds, prices, scale)
+            return last.choice, last.largest
+        self.prices, self.scale = best.prices, best.scale
+        best = self._best_of_fan(bounds, best)
+        return best.choice, best.largest
+
+    def _first_prices(self, count: int) -> np.ndarray:
+        """Equal prices for ``count`` bounds; once there was a search, its prices, and the highest for new bounds."""
+        if self.prices is None:
+            return np.full(count, 1.0 / count)
+        highest = float(np.max(self.prices))
+        new = np.full(count - len(self.prices), highest)
+        return np.concatenate([self.prices, new])
+
+    def _at(
+        self,
+        bounds: ErrorBounds,
+        prices: np.ndarray,
+        scale: float,
+        shapes: np.ndarray | None = None,
+    ) -> PricedChoice:
+        """The best choice at these prices."""
+        weights = scale * bounds.weights(prices).astype(float)
+        choice = self.lengths.choose(weights, shapes)
+        ratios = error_ratios(choice, bounds)
+        return PricedChoice(choice, prices, scale, ratios, float(np.max(ratios)))
+
+    def _just_kept(
+        self, bounds: ErrorBounds, prices: np.ndarray, scale: float, step: float
+    ) -> float:
+        """The smallest scale in powers of ``step`` from ``scale`` at which the largest ratio is at most 1."""
+        for _ in range(LONGEST_WAY):
+            if self._at(bounds, prices, scale).largest > 1:
+                break
+            scale /= step
+        for _ in range(LONGEST_WAY):
+            if self._at(bounds, prices, scale).largest <= 1 or scale > HIGHEST_SCALE:
+                break
+            scale *= step
+        return scale
+
+    def _best_of_sweeps(
+        self, bounds: ErrorBounds, prices: np.ndarray, scale: float, sweeps: int
+    ) -> PricedChoice | None:
+        """The best choice while prices become those of the bounds that matter; None where none keeps all bounds."""
+        best: PricedChoice | None = None
+        for sweep in range(sweeps):
+            tried = self._at(bounds, prices, scale)
+            if tried.better_than(best):
+                best = tried
+            # errors go with the root of the scale, which keeps the largest at its bound
+            change = min(max((CLOSE * tried.largest) ** 2, 0.25), 4.0)
+            scale = min(scale * change, HIGHEST_SCALE)
+            prices = _changed_prices(tried, 1.0 - 0.7 * sweep / sweeps)
+        return best
+
+    def _best_of_fan(self, bounds: ErrorBounds, best: PricedChoice) -> PricedChoice:
+        """The best choice with multipliers as they are."""
+        prices, scale, shapes = best.prices, best.scale, best.choice.shapes
+        for step in FAN:
+            tried = self._at(bounds, prices, scale * step, shapes)
+            if tried.better_than(best):
+                best = tried
+        return best
+
+
+def _changed_prices(tried: PricedChoice, power: float) -> np.ndarray:
+    """Lower prices for bounds with more room than the tightest, to a ``power`` that calms the search down."""
+    relative = tried.ratios / tried.largest if tried.largest else 1.0
+    prices = tried.prices * np.clip(relative, 0.25, 1.0) ** power
+    return np.maximum(prices / float(np.sum(prices)), LEAST_PRICE)

@@ -12,8 +12,6 @@ from rbdgen.devices.registry import DeviceOptions
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.folding import FoldOptions, counterparts
-from rbdgen.layout.network import Network
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.passes.pipeline import (
     Simplified,
@@ -23,7 +21,10 @@ from rbdgen.passes.pipeline import (
     with_ranges,
 )
 from rbdgen.setting import INTEGER, OPEN, SWITCH, WORD, setting
+from rbdgen.tracing.folding import FoldOptions, counterparts
+from rbdgen.tracing.network import Network
 from rbdgen.wordlength.experiment import Experiment, VectorErrors
+from rbdgen.wordlength.signals import Ties, make_ties
 from rbdgen.wordlength.targets import (
     ABSOLUTE,
     DEFAULT_ERROR,
@@ -33,7 +34,6 @@ from rbdgen.wordlength.targets import (
     Target,
     entry_label,
 )
-from rbdgen.wordlength.ties import Ties, make_ties
 
 USUAL = 1e-3
 """The relative error that words are tried for first where only absolute ones are asked for."""

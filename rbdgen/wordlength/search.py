@@ -12,20 +12,26 @@ import numpy as np
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError
 from rbdgen.ir.graph import Graph
-from rbdgen.layout.execute import feedback, with_own_feedback
-from rbdgen.layout.network import AGAIN, FEEDBACK, Network
 from rbdgen.model.ranges import InputRanges
+from rbdgen.tracing.execute import feedback, with_own_feedback
+from rbdgen.tracing.network import AGAIN, FEEDBACK, Network
 from rbdgen.wordlength.assembly import assemble
 from rbdgen.wordlength.error_bounds import AIM, BoundFinder
-from rbdgen.wordlength.experiment import Experiment, VectorErrors, make_experiment
-from rbdgen.wordlength.lengths import WordLengths
-from rbdgen.wordlength.prices import PriceSearch, error_ratios
+from rbdgen.wordlength.experiment import (
+    FLAGGED,
+    Experiment,
+    VectorErrors,
+    excess,
+    make_experiment,
+    share_of_target,
+    worst_vector,
+)
+from rbdgen.wordlength.lengths import PriceSearch, WordLengths, error_ratios
 from rbdgen.wordlength.request import FormatRequest, FoundFormats
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 from rbdgen.wordlength.sites import ErrorBounds, describe_site, make_sites
 from rbdgen.wordlength.targets import ABSOLUTE, Entry, Key, Target
 from rbdgen.wordlength.uniform import uniform_formats
-from rbdgen.wordlength.verdict import FLAGGED, excess, share_of_target, worst_vector
 
 GOOD, LOW = 0.7, 0.58
 """Share of the target that the largest error may take (as more states find larger errors than the share that is aimed

@@ -15,8 +15,8 @@ import numpy as np
 
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.programs import cone
-from rbdgen.layout.execute import begin_operands, pass_sources
-from rbdgen.layout.network import Network
+from rbdgen.tracing.execute import begin_operands, pass_sources
+from rbdgen.tracing.network import Network
 
 FactorDerivatives = tuple[np.ndarray, ...]
 """Derivatives with respect to each factor of an operation's products; none for operations without."""

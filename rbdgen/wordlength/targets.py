@@ -15,11 +15,11 @@ from typing import Any
 
 from rbdgen.errors import ConfigError, dotted
 from rbdgen.functions.quantities import Quantity, labels
-from rbdgen.layout.network import Network
-from rbdgen.layout.words import Word
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.setting import ValueKind, must_be, names, read_number
+from rbdgen.tracing.network import Network
+from rbdgen.tracing.words import Word
 
 Key = tuple[str, str]
 """Function and vector."""

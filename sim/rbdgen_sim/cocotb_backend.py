@@ -22,16 +22,19 @@ from pathlib import Path
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.installation import require
 from rbdgen_sim import exchange, verilator
-from rbdgen_sim.compiled import fetch_program, keep_program, place_runtime, save_runtime
-from rbdgen_sim.exchange import Job
-from rbdgen_sim.folders import (
+from rbdgen_sim.compiled import (
     bench_environment,
     check_plain,
     copied,
+    fetch_program,
+    keep_program,
     own_folder,
+    place_runtime,
+    save_runtime,
     telling_line,
     told_of,
 )
+from rbdgen_sim.exchange import Job
 from rbdgen_sim.interface import Progress, Rtl, Simulator, Stimulus, Trace
 
 PORTS = (

@@ -13,8 +13,14 @@ from typing import Any
 
 from rbdgen.errors import ToolError
 from rbdgen_sim import verilator
-from rbdgen_sim.compiled import place_runtime, save_runtime
-from rbdgen_sim.folders import bench_environment, copied, last_line, own_folder
+from rbdgen_sim.compiled import (
+    bench_environment,
+    copied,
+    last_line,
+    own_folder,
+    place_runtime,
+    save_runtime,
+)
 
 WORK = "RBDGEN_BENCH"
 """The variable that tells a test its folder."""

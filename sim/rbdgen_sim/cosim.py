@@ -19,10 +19,10 @@ from rbdgen.compiler import Design
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import labels
-from rbdgen.layout.calibration import varied_robot
-from rbdgen.layout.network import Network
+from rbdgen.machines.pipeline.queues import fault_port, high_port
 from rbdgen.report.design import design_report
-from rbdgen.schedule.queues import fault_port, high_port
+from rbdgen.tracing.calibration import varied_robot
+from rbdgen.tracing.network import Network
 from rbdgen.trials import TaskSet, make_tasks, output_errors, task_states, worst_errors
 from rbdgen_sim.interface import Rtl, Simulator, Trace
 from rbdgen_sim.scoreboard import Outcome, Run, run_tasks
@@ -196,8 +196,8 @@ def _shortened(parts: dict[str, np.ndarray]) -> dict[str, list]:
 
 
 def fifo_marks(design: Design, traces: Sequence[Trace]) -> dict[str, FifoMark]:
-    """The marks of all FIFOs over several runs, by name, from the probes of :func:`rbdgen.schedule.queues.high_port`
-    and :func:`~rbdgen.schedule.queues.fault_port`."""
+    """The marks of all FIFOs over several runs, by name, from the probes of
+    :func:`rbdgen.machines.pipeline.queues.high_port` and :func:`~rbdgen.machines.pipeline.queues.fault_port`."""
     marks = {}
     for buffer in design.machine.buffers(design.tasks):
         high, fault = high_port(buffer.name), fault_port(buffer.name)

@@ -24,13 +24,15 @@ from rbdgen.protocol.links import Station
 from rbdgen_sim import verilator
 from rbdgen_sim.compiled import (
     compiled_digest,
+    copied,
     fetch_program,
     keep_program,
+    own_folder,
     place_program,
     place_runtime,
     save_runtime,
+    told_of,
 )
-from rbdgen_sim.folders import copied, own_folder, told_of
 
 PROGRAM = "device"
 OPTIONS = (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rbdgen.errors import ToolError
 from rbdgen.installation import require as require_packages
-from rbdgen_sim.folders import check_plain
+from rbdgen_sim.compiled import check_plain
 
 FST_HEADERS = {"lz4.h": "liblz4-dev", "zlib.h": "zlib1g-dev"}
 """Headers of libraries that compress FST waveforms, and the Debian packages that bring both."""

@@ -12,8 +12,8 @@ import pytest
 from rbdgen import Robot, UnsupportedError, golden
 from rbdgen.algo.cfa import constraint_forces
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Helical, Inertia, Joint, Spherical, with_armature
+from rbdgen.tracing.equivalent import equivalent
 from tests.chains import (
     error,
     forward_error,

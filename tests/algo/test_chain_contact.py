@@ -11,8 +11,8 @@ from rbdgen import Options, Robot, UnsupportedError, compile_robot, golden, load
 from rbdgen.algo.chain_contact import ChainContact
 from rbdgen.algo.contact import Held, Law, SlidingContacts, held_dynamics, sliding_dynamics
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Spherical, with_armature, with_contacts
+from rbdgen.tracing.equivalent import equivalent
 from tests.chains import (
     STATES,
     error,

@@ -12,8 +12,8 @@ from rbdgen import Robot, UnsupportedError, golden
 from rbdgen.algo.hybrid import hybrid_accelerations
 from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import joint_placements
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Mimic, with_armature
+from rbdgen.tracing.equivalent import equivalent
 from tests.chains import (
     error,
     forward_error,

@@ -12,8 +12,8 @@ from rbdgen import Robot, UnsupportedError, golden, load_robot
 from rbdgen.algo.chain import check_serial, is_serial
 from rbdgen.algo.rnea import moving_base, wrenches
 from rbdgen.algo.scans import scan_mass_matrix, scan_rnea
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import Mimic, with_armature
+from rbdgen.tracing.equivalent import equivalent
 from tests.chains import (
     LENGTHS,
     STATES,

@@ -14,9 +14,9 @@ from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import REFERENCES
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.algo.schur import SchurComplements, check_end
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import FreeFlyer, Inertia, Spherical, with_armature, with_frames
 from rbdgen.report.evidence import evidence
+from rbdgen.tracing.equivalent import equivalent
 from tests.chains import (
     STATES,
     error,

@@ -19,8 +19,8 @@ from rbdgen.algo.plucker import transforms
 from rbdgen.algo.rnea import inward_sweep, joint_placements, outward_sweep
 from rbdgen.algo.rnea_derivatives import rnea_derivatives
 from rbdgen.ir.builder import Builder, Expr
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.spatial import Enter
+from rbdgen.tracing.equivalent import equivalent
 from tests.conftest import shared_robot
 
 Text = Callable[[Robot, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Enter], Any]

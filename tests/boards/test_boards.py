@@ -20,15 +20,23 @@ from rbdgen.devices.registry import DEVICES
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.protocol.links import Addresses, frame_time, wire_bytes
 from rbdgen.protocol.tasks import Packing
-from rbdgen_boards import build, ecp5, routed_cache, tools
+from rbdgen_boards import build, ecp5, tools
 from rbdgen_boards.board import Board, board_link, board_names, get_board, part_resources
 from rbdgen_boards.build import at_interval, check_replaceable, fit
 from rbdgen_boards.ecp5 import lpf
-from rbdgen_boards.flow import Assumption, Clocking, Flow, Request, Routed
+from rbdgen_boards.flow import (
+    Assumption,
+    Clocking,
+    Flow,
+    Request,
+    Routed,
+    routed_key,
+    store_routed,
+    stored_routed,
+)
 from rbdgen_boards.flows import FLOWS, USUAL, synthesis_for
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin.flow import cst
-from rbdgen_boards.routed_cache import key, store, stored
 from rbdgen_boards.synthesis import check_room
 from rbdgen_boards.top import port_pins, uart_top, udp_top
 from rbdgen_boards.vivado import clock_manager, xdc
@@ -298,15 +306,15 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
     board = get_board("ulx3s_85f")
     names = {
-        key(request(board), ["a 1"]),
-        key(request(board), ["a 2"]),
-        key(request(board, "module m(); endmodule\n"), ["a 1"]),
-        key(request(board, seed=2), ["a 1"]),
-        key(request(get_board("tang_mega_138k_pro")), ["a 1"]),
+        routed_key(request(board), ["a 1"]),
+        routed_key(request(board), ["a 2"]),
+        routed_key(request(board, "module m(); endmodule\n"), ["a 1"]),
+        routed_key(request(board, seed=2), ["a 1"]),
+        routed_key(request(get_board("tang_mega_138k_pro")), ["a 1"]),
     }
-    assert key(request(board), ["a 1"]) in names
-    monkeypatch.setattr(routed_cache, "own_text", lambda: "another option")
-    names.add(key(request(board), ["a 1"]))
+    assert routed_key(request(board), ["a 1"]) in names
+    monkeypatch.setattr("rbdgen_boards.flow.own_text", lambda: "another option")
+    names.add(routed_key(request(board), ["a 1"]))
     assert len(names) == 6
     name, made, again = names.pop(), tmp_path / "made", tmp_path / "again"
     for directory in (made, again):
@@ -314,9 +322,9 @@ def test_results_are_kept_by_what_they_depend_on(tmp_path, monkeypatch: pytest.M
     (made / "x.bit").write_bytes(b"\x01\x02")
     stated = (Assumption("clock network", "no jitter", "nobody", 3, 1.5),)
     routed = Routed(101.5, {"luts": 3}, ("a", "b"), "x.bit", {"synthesis": 1.5}, stated)
-    assert stored(name, again, ["x.bit"]) is None
-    store(name, made, ["x.bit"], routed)
-    found = stored(name, again, ["x.bit"])
+    assert stored_routed(name, again, ["x.bit"]) is None
+    store_routed(name, made, ["x.bit"], routed)
+    found = stored_routed(name, again, ["x.bit"])
     assert found is not None
     assert found.cached
     assert (found.achieved, found.used, found.critical_path) == (101.5, {"luts": 3}, ("a", "b"))

@@ -16,9 +16,8 @@ from rbdgen.errors import ToolError
 from rbdgen_boards.gowin.placement import lead_carries
 from rbdgen_boards.models.ecp5 import ECP5
 from rbdgen_boards.models.gowin import GOWIN
-from rbdgen_boards.models.netlist_verilog import Models, netlist_verilog
-from rbdgen_boards.models.verilog_text import expression
-from rbdgen_boards.netlists import essential
+from rbdgen_boards.models.netlist_verilog import Models, expression, netlist_verilog
+from rbdgen_boards.synthesis import essential
 from rbdgen_hw.yosys import run_script
 
 SHARE = Path(pyosys.__file__).parent / "share"

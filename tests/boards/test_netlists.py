@@ -18,8 +18,14 @@ from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed
 from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.models.netlist_verilog import netlist_verilog
-from rbdgen_boards.netlists import AFTER_SYNTHESIS, Netlist, keep_netlist, read_netlist
-from rbdgen_boards.synthesis import NETLIST, synthesise
+from rbdgen_boards.synthesis import (
+    AFTER_SYNTHESIS,
+    NETLIST,
+    Netlist,
+    keep_netlist,
+    read_netlist,
+    synthesise,
+)
 from rbdgen_boards.top import TOP, uart_top
 from rbdgen_hw.emit import design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides

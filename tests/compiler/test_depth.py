@@ -15,7 +15,7 @@ from rbdgen.compiler.depth import (
 )
 from rbdgen.devices.registry import get_device
 from rbdgen.functions.dynamics_algorithms import elimination_levels, scan_levels
-from rbdgen.layout.trace_options import TraceOptions
+from rbdgen.tracing.trace_options import TraceOptions
 from tests.chains import snake
 
 FAMILIES: dict[str, tuple[dict[str, Any], ...]] = {

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rbdgen import Budget, ConfigError, Design, Options, Target, compile_robot, load_robot
-from rbdgen.compiler.cost import AS_FAST, Cost, interval_at_host
-from rbdgen.compiler.pace import link_cycles
+from rbdgen.compiler.cost import AS_FAST, Cost, interval_at_host, link_cycles
 from rbdgen.protocol.links import Link, Streams, get_link
 from rbdgen_boards.board import get_board
 from tests.compiler.test_replicas import board_of, on_board

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from rbdgen import Budget, ConfigError, Design, Options, Target, compile_robot, load_robot
+from rbdgen.compiler.choices import with_replicas
 from rbdgen.compiler.cost import CROWDED
-from rbdgen.compiler.replicas import with_replicas
+from rbdgen.machines.pipeline.resources import estimate
 from rbdgen.protocol.links import Link, Streams
 from rbdgen.report.design import design_report
-from rbdgen.schedule.resources import estimate
 from rbdgen_boards.board import board_names, get_board
 from tests.conftest import design, in_words
 

@@ -16,8 +16,8 @@ import pytest
 
 import rbdgen
 from rbdgen import Options, Robot, control
+from rbdgen.emulation import Float64
 from rbdgen.errors import LinkError, RbdgenWarning
-from rbdgen.golden.device import Float64
 from rbdgen.host.driver import Driver
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.model.load import builtin_path

@@ -10,8 +10,8 @@ import pytest
 
 import rbdgen
 from rbdgen import control
+from rbdgen.emulation import Float64
 from rbdgen.errors import ConfigError
-from rbdgen.golden.device import Float64
 from rbdgen.model.load import builtin_path
 
 crocoddyl = pytest.importorskip("crocoddyl")

@@ -11,7 +11,7 @@ import rbdgen.devices
 from rbdgen import ConfigError, Design, Options, compile_robot, load_robot
 from rbdgen.devices.device import Device
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES, NOT_FAMILIES, get_device
-from rbdgen.schedule.queues import chosen_ahead, loop_cycles
+from rbdgen.machines.pipeline.queues import chosen_ahead, loop_cycles
 from rbdgen_hw.emit import design_verilog
 
 FUNCTIONS = ("id", "minv", "dfd")
@@ -73,7 +73,9 @@ def test_a_routing_delay_is_a_delay_and_nothing_else(
     for function in FUNCTIONS:
         assert without.promised_latency(function) == with_it.promised_latency(function)
     # operations move at random to where fewer values wait, and any difference makes other moves: here none moves
-    monkeypatch.setattr("rbdgen.schedule.scheduler.shorten_lifetimes", lambda times, extra: times)
+    monkeypatch.setattr(
+        "rbdgen.machines.pipeline.scheduler.shorten_lifetimes", lambda times, extra: times
+    )
     without, with_it = (built(monkeypatch, device) for device in devices)
     schedules = without.plan.schedule, with_it.plan.schedule
     cycles = [[(slot.start, slot.finish) for slot in s.slots] for s in schedules]

@@ -15,9 +15,9 @@ from rbdgen.functions import algorithms
 from rbdgen.functions.algorithms import KINDS, Algorithm, listed, needed_kinds, usual
 from rbdgen.functions.registry import function
 from rbdgen.ir.interpret import walk
-from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.setting import OPEN
+from rbdgen.tracing.building import build_network, operand_samples
+from rbdgen.tracing.trace_options import TraceOptions
 from tests.chains import snake
 
 

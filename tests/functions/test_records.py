@@ -16,14 +16,14 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import A, Q, Quantity
 from rbdgen.functions.record import Entries, Function, Need, TracedProgram
 from rbdgen.host.driver import Driver
-from rbdgen.layout.building import build_network
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
+from rbdgen.processor_times import golden_calls, timing_states
 from rbdgen.report.design import design_report
 from rbdgen.report.evidence import evidence
-from rbdgen.timing.measurements import golden_calls, timing_states
+from rbdgen.tracing.building import build_network
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.trials import make_tasks, relative_errors, task_states
-from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name
+from rbdgen_hw.pipeline.marks import MarkedAccelerator, mark_ports, marked_name
 from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.simulators import get_simulator

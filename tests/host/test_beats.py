@@ -9,8 +9,8 @@ from rbdgen.errors import LinkError
 from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.registers import Register, stream_bits
+from rbdgen_sim.axi import DmaModel
 from rbdgen_sim.comparison import check_mixed, golden_requests
-from rbdgen_sim.dma import DmaModel
 from tests.conftest import design
 from tests.host.test_driver import everything
 

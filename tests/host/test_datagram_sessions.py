@@ -11,11 +11,11 @@ from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, bit_true_datagrams
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.datagram_link import OWNED_SECONDS
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import (
     Kind,
     request_bytes,
 )
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.faults import FaultyPort
 from tests.host.ethernet import bit_true_over, end_of, faulty, over

@@ -18,10 +18,10 @@ from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import identity_of, manifest_from, read_manifest
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Kind, frame_bytes
 from rbdgen.protocol.tasks import Flag
 from rbdgen.report.design import manifest
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import reference, task_states
 from rbdgen_sim.comparison import check_mixed, golden_requests, random_operands
 from rbdgen_sim.faults import Noise

@@ -15,7 +15,6 @@ from rbdgen.host.driver import Driver, Tasks, limit
 from rbdgen.host.manifest import Entry, Manifest, Shape
 from rbdgen.host.shell import ShellModel
 from rbdgen.ir.number_formats import Format
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.protocol.packets import header
 from rbdgen.protocol.tasks import (
@@ -25,6 +24,7 @@ from rbdgen.protocol.tasks import (
     join_header,
     task_format,
 )
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
 from tests.conftest import design
 from tests.host.native import (

@@ -13,10 +13,10 @@ from rbdgen import golden, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.host.transport import SerialTransport
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.protocol.packets import header
 from rbdgen.protocol.tasks import CALIBRATE
+from rbdgen.tracing.calibration import varied_robot
 from tests.conftest import design
 from tests.host.native import (
     ARGUMENT,

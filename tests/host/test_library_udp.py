@@ -12,8 +12,8 @@ from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_datagrams, bit_true_shell, manifest_of
 from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver, Tasks
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.datagrams import padded
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Faults, UdpRelay
 from tests.host.ethernet import faults, slow_bit_true
 from tests.host.native import (

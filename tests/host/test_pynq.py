@@ -13,8 +13,8 @@ from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.pynq import open_pynq
 from rbdgen.protocol.registers import VERSION, Register
+from rbdgen_sim.axi import DmaModel
 from rbdgen_sim.comparison import check_mixed
-from rbdgen_sim.dma import DmaModel
 from tests.conftest import design
 
 FUNCTIONS = ("id", "m", "did")

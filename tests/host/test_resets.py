@@ -17,10 +17,10 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.parameters import RESETS
 from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import StreamLink
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
+from rbdgen.tracing.calibration import varied_robot
+from rbdgen_sim.axi import DmaModel
 from rbdgen_sim.comparison import random_operands
-from rbdgen_sim.dma import DmaModel
 from rbdgen_sim.faults import Noise
 from tests.conftest import design
 

@@ -15,7 +15,7 @@ from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.transport import ProcessTransport
-from rbdgen.layout.calibration import varied_robot
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_hw.emit import link_verilog, write_shelled
 from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.device import build_device

@@ -13,8 +13,8 @@ from rbdgen.emulation import manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import connect
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.links import Addresses
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_hw.emit import write_station
 from rbdgen_sim.comparison import check_mixed
 from rbdgen_sim.device import BuiltStation, Faults, SimulatedStation, SteppedPort, build_station

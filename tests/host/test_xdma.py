@@ -16,10 +16,10 @@ from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.xdma import MOST_BYTES, XdmaDevice, batch_within, xdma_link
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import Register, stream_bits
+from rbdgen.tracing.calibration import varied_robot
+from rbdgen_sim.axi import DmaModel
 from rbdgen_sim.comparison import check_mixed, random_operands
-from rbdgen_sim.dma import DmaModel
 from tests.conftest import design
 from tests.host.xdma_files import XdmaFiles
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 
 from rbdgen.protocol.registers import Register
-from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.axi import DmaModel
 
 NODES = ("user", "h2c_0", "c2h_0")
 PAGES_OF_A_PACKET = 2048

@@ -12,9 +12,9 @@ from amaranth.sim import Simulator
 
 from rbdgen import Options, UnsupportedError, compile_robot, load_robot
 from rbdgen.functions.registry import common
+from rbdgen.machines.pipeline.queues import loop_in_block_memory, send_cycles
 from rbdgen.model import Prismatic
 from rbdgen.protocol.tasks import Flag, join_header
-from rbdgen.schedule.queues import loop_in_block_memory, send_cycles
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_hw import library
 from rbdgen_hw.emit import accelerator, design_verilog
@@ -182,7 +182,7 @@ def test_feedback_in_block_memory(
     options = {"functions": ("id", "dfd"), "ii": ii, "programs": programs}
     outcomes = []
     for bits in (400, 40):
-        monkeypatch.setattr("rbdgen.schedule.queues.BLOCK_BITS", bits)
+        monkeypatch.setattr("rbdgen.machines.pipeline.queues.BLOCK_BITS", bits)
         d = compile_robot(load_robot("pendulum2"), in_words(**options))
         assert loop_in_block_memory(d.plan, "feedback") == (bits == 40)
         _, outcome = alone(d, task_states(d, 50, seed=ii), tmp_path, "dfd", stall=0.2, seed=5)

@@ -12,12 +12,11 @@ from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink, check_identity
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.protocol.registers import VERSION
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_hw.emit import axi_verilog, write_shelled
-from rbdgen_sim.axi import play
+from rbdgen_sim.axi import DmaModel, play
 from rbdgen_sim.comparison import check_mixed, random_operands
-from rbdgen_sim.dma import DmaModel
 from tests.conftest import design
 
 FUNCTIONS = ("id", "m", "did")

@@ -11,9 +11,9 @@ import pytest
 from rbdgen import ConfigError, Robot, load_robot, parameter_values
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.functions.registry import common
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.model import with_armature
 from rbdgen.protocol.tasks import CALIBRATE, Flag
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
 from rbdgen_sim.interface import Stimulus
 from rbdgen_sim.scoreboard import run_tasks

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Const, Module, Signal, Value, signed
 from amaranth.sim import Simulator
 
-from rbdgen_hw.phases import Phases, choose
+from rbdgen_hw.pipeline.phases import Phases, choose
 
 II = 12
 

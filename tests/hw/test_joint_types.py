@@ -10,15 +10,15 @@ import pytest
 
 from rbdgen import Options, Robot, compile_robot, load_robot
 from rbdgen.compiler import Design
-from rbdgen.layout.equivalent import equivalent
 from rbdgen.model import JOINT_TYPES, Continuous, Placement
 from rbdgen.model.joints import Coordinates
+from rbdgen.tracing.equivalent import equivalent
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
 from tests.conftest import component, design, error_of_largest
-from tests.layout.test_equivalent import difference
 from tests.model.test_joints import examples
+from tests.tracing.test_equivalent import difference
 
 FUNCTIONS = ("id", "m", "did")
 """The others add nothing that depends on the type of a joint, and random joints make M nearly singular."""

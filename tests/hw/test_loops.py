@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.protocol.tasks import FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
-from rbdgen_hw.loops import FeedbackLoop, RollOutLoop, operand_port, result_port
+from rbdgen_hw.pipeline.loops import FeedbackLoop, RollOutLoop, operand_port, result_port
 from tests.conftest import design
 
 HEADERS = (0x105, 0x2A5)

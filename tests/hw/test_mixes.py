@@ -9,7 +9,7 @@ import pytest
 
 from rbdgen import compile_robot
 from rbdgen.functions.registry import common
-from rbdgen.schedule.mixes import MOST_YIELDS
+from rbdgen.machines.pipeline.mixes import MOST_YIELDS
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_sim.cosim import measured_mix
 from rbdgen_sim.scoreboard import run_tasks

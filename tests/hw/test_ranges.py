@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, TaskFormat
-from rbdgen_hw.intake import RangeCheck
+from rbdgen_hw.pipeline.intake import RangeCheck
 
 
 def operand(name: str, width: int, low: int, high: int) -> OperandWord:

@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 from rbdgen import ConfigError, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.ir.number_formats import Format
-from rbdgen.layout.calibration import varied_robot
+from rbdgen.machines.pipeline.replicas import all_queues, row_depth
 from rbdgen.protocol.tasks import (
     CALIBRATE,
     FUNCTION_BITS,
@@ -26,11 +26,11 @@ from rbdgen.protocol.tasks import (
     join_header,
     task_format,
 )
-from rbdgen.schedule.replicas import all_queues, row_depth
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import TaskSet, make_tasks, raw_parameters, task_states
 from rbdgen_hw.emit import accelerator, design_verilog, link_verilog
-from rbdgen_hw.marks import MarkedAccelerator, mark_ports
-from rbdgen_hw.replicas import Collector, Distributor, Reorder
+from rbdgen_hw.pipeline.marks import MarkedAccelerator, mark_ports
+from rbdgen_hw.pipeline.replicas import Collector, Distributor, Reorder
 from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import Run, run_tasks
@@ -249,7 +249,7 @@ def test_a_link_of_bytes_refuses_several() -> None:
 
 
 def test_more_rows_than_tags_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rbdgen.schedule.replicas.MOST_ROWS", 8)
+    monkeypatch.setattr("rbdgen.machines.pipeline.replicas.MOST_ROWS", 8)
     message = (
         r"^replicas: at an interval of 1 cycles 1\d rows of tasks would be under way, and tags"
     )

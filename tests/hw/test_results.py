@@ -10,7 +10,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from rbdgen.protocol.tasks import HEADER_BITS, Packing
-from rbdgen_hw.results import Lane, Merge
+from rbdgen_hw.pipeline.results import Lane, Merge
 
 PACKING, PLACES = Packing((19, 18)), 3
 LANES = (((18, 7, 18, 18, 12), False, (2, 0, 3)), ((18, 18, 5), True, (0, 1)), ((), False, (0,)))

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from rbdgen import Design
-from rbdgen.schedule.queues import lane_memory
+from rbdgen.machines.pipeline.queues import lane_memory
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.unit_values import overflow_reports
+from rbdgen_hw.pipeline.unit_values import overflow_reports
 from tests.conftest import design
 
 

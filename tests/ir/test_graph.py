@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from rbdgen.ir.builder import Builder, Expr, rebuild
-from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.fixed import FixedGraph, to_text
 from rbdgen.ir.graph import Graph, Node, ports, verify
 from rbdgen.ir.interpret import evaluate
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import Terms
-from rbdgen.ir.text import to_text
 from rbdgen.spatial import absolute
 
 

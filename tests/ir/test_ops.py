@@ -12,11 +12,11 @@ from rbdgen.errors import ConfigError
 from rbdgen.ir.machine import INSTRUCTIONS
 from rbdgen.ir.ops import LOWERED, OPERATIONS, TRACED
 from rbdgen.ir.ops.operation import Operation
+from rbdgen.machines.pipeline.operators import OPERATORS
 from rbdgen.numeric.tape import FUNCTIONS
-from rbdgen.schedule.operators import OPERATORS
 from rbdgen.software import fixed_statements, float_statements
-from rbdgen_hw import unit_operators
 from rbdgen_hw.emit import design_verilog
+from rbdgen_hw.pipeline import unit_operators
 
 TABLES = {
     "tape of the bit-true model": (INSTRUCTIONS, LOWERED),

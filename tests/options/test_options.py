@@ -14,8 +14,8 @@ from rbdgen import ConfigError, Options
 from rbdgen.cli.arguments import OPTION_ARGUMENTS
 from rbdgen.cli.main import main
 from rbdgen.cli.parser import make_parser
+from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.report.files import read_config
-from rbdgen.schedule.budget import DEMANDS
 from rbdgen.setting import GROUPS, settings
 
 WRONG: list[tuple[dict[str, Any], list[str], str]] = [

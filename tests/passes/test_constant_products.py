@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdgen.functions.registry import common
 from rbdgen.ir.interpret import evaluate
-from rbdgen.passes.constant_products import multiply_constants
+from rbdgen.passes.constant_factors import multiply_constants
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.conftest import design
 

@@ -10,7 +10,7 @@ import pytest
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.ir.interpret import evaluate
-from rbdgen.passes.negations import absorb_negations
+from rbdgen.passes.constant_factors import absorb_negations
 
 NAMES = "abcd"
 

@@ -13,12 +13,12 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.ir.number_formats import Format
-from rbdgen.passes.constant_motion import move_constants
+from rbdgen.passes.constant_factors import move_constants
+from rbdgen.passes.expansions import expand_trigonometry, sine_method
 from rbdgen.passes.formats import ACCUMULATOR_BITS, GUARD_BITS, choose_formats, quantise_constant
 from rbdgen.passes.noise import prune_noise
 from rbdgen.passes.pipeline import lower
 from rbdgen.passes.ranges import magnitudes
-from rbdgen.passes.trigonometry import expand_trigonometry, sine_method
 from rbdgen.spatial import cos, sin
 from tests.conftest import design
 

@@ -8,8 +8,8 @@ import pytest
 from rbdgen import ConfigError
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.interpret import evaluate_fixed
+from rbdgen.passes.expansions import reciprocal_method
 from rbdgen.passes.pipeline import lower
-from rbdgen.passes.reciprocal import reciprocal_method
 
 LARGEST = 4.0
 

@@ -11,14 +11,14 @@ import pytest
 from rbdgen import Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate
-from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.ranges import extreme_states
+from rbdgen.passes.expansions import SineMethod, expand_trigonometry
 from rbdgen.passes.ranges import find_ranges
 from rbdgen.passes.sound import sound_bounds, unproven
-from rbdgen.passes.trigonometry import SineMethod, expand_trigonometry
 from rbdgen.report.evidence import formats
 from rbdgen.spatial import cos, sin
+from rbdgen.tracing.building import build_network, operand_samples
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.trials import make_tasks, task_states
 
 

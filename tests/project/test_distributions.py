@@ -21,7 +21,7 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.registers import Register
 from rbdgen.report.design import manifest
-from rbdgen_sim.dma import DmaModel
+from rbdgen_sim.axi import DmaModel
 from tests.conftest import design
 from tests.host.native import on_serial
 from tests.project.environments import ROOT, Environment, build, environment

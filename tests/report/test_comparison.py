@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from rbdgen.processor_times import NUMPY, PINOCCHIO, Timing
 from rbdgen.report import comparison, comparison_text
 from rbdgen.report.columns import WIDTH
 from rbdgen.report.comparison import FIGURES, HERE, PROMISED, RTL, Row
 from rbdgen.report.design import design_report
 from rbdgen.report.published import losses
-from rbdgen.timing.measurements import NUMPY, PINOCCHIO, Timing
 from tests.conftest import design
 
 MACHINE = {"processor": "abacus", "cores": 2, "python": "3", "numpy": "2", "pin": None}

@@ -16,6 +16,8 @@ from rbdgen import Options, compile_robot, load_robot
 from rbdgen.cli.main import main
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
+from rbdgen.machines.pipeline.buffers import UnitPlan
+from rbdgen.machines.pipeline.queues import queues
 from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.drawings.chart import WIDTH as CHART_WIDTH
@@ -23,8 +25,6 @@ from rbdgen.report.drawings.layout import CARD, WIDTH
 from rbdgen.report.drawings.structure import banded_positions, forest_positions
 from rbdgen.report.drawings.svg import FONT, HUES, SMALL, Canvas, fitting
 from rbdgen.report.drawings.timing import task_time
-from rbdgen.schedule.buffers import UnitPlan
-from rbdgen.schedule.queues import queues
 from tests.conftest import design
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,12 +15,12 @@ import pytest
 from rbdgen import Design, Options, compile_robot, parameter_values
 from rbdgen.functions.registry import common
 from rbdgen.functions.roll_out import COEFFICIENTS
-from rbdgen.layout.torques import RANGES
 from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.design_text import tree
 from rbdgen.schema.json_files import check, described_keys, schema
+from rbdgen.tracing.torques import RANGES
 from rbdgen_hw.emit import design_verilog
 from tests.conftest import design
 from tests.golden.test_following import HAND

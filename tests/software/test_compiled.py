@@ -27,14 +27,13 @@ from rbdgen import (
 from rbdgen.caching import keep
 from rbdgen.functions.quantities import States
 from rbdgen.functions.registry import common, function
-from rbdgen.layout import construction
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
 from rbdgen.processes import forked
-from rbdgen.software.compiled import Compiled
-from rbdgen.software.compiled_function import CACHE, CompiledFunction
+from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.composition import check_names, library_name
 from rbdgen.software.program import Straight, Whole
+from rbdgen.tracing import construction
+from rbdgen.tracing.trace_options import TraceOptions
 from tests.chains import jointed
 from tests.scales import HUGE, TINY, scaled
 

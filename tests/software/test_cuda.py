@@ -13,7 +13,6 @@ import pytest
 from rbdgen import load_robot
 from rbdgen.errors import ConfigError, RobotWarning, ToolError
 from rbdgen.functions import registry
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model.robot import Robot
 from rbdgen.software import nvrtc, spread_kernel
 from rbdgen.software.calls import TYPES
@@ -25,6 +24,7 @@ from rbdgen.software.program import Program, Straight
 from rbdgen.software.spread import Spreading
 from rbdgen.software.spread_kernel import SpreadKernel
 from rbdgen.software.timing import operand_arrays, program_states, reference
+from rbdgen.tracing.trace_options import TraceOptions
 from tests.software.cuda_on_host import CPP, OnHost
 
 ROBOTS = {"pendulum2": "fixed", "ur5": "fixed", "iiwa14": "fixed", "hyq": "floating"}

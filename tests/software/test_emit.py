@@ -13,9 +13,9 @@ import pytest
 
 from rbdgen import golden, load_robot
 from rbdgen.cli.main import main
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.software.composition import make_program
 from rbdgen.software.library import c_files, quoted
+from rbdgen.tracing.trace_options import TraceOptions
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 USER = """

@@ -8,11 +8,11 @@ import pytest
 
 from rbdgen import load_robot, native, with_frames
 from rbdgen.cli.comparing import operands_of
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import builtin_path
 from rbdgen.processes import cores
+from rbdgen.processor_times import time_today
 from rbdgen.software.timing import CUDA, C, time_software
-from rbdgen.timing import time_today
+from rbdgen.tracing.trace_options import TraceOptions
 
 ARM = with_frames(load_robot("ur5"), {"wrist_3_link": (0.1, 0.0, 0.0)})
 

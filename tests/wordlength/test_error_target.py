@@ -11,10 +11,10 @@ import pytest
 from rbdgen import ConfigError, Design, Options, RbdgenWarning, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.ir import machine
-from rbdgen.layout.building import build_network
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.model import Inertia
 from rbdgen.report.evidence import evidence
+from rbdgen.tracing.building import build_network
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.trials import TaskSet, dense_results, free_torques, make_tasks, outside_states
 from rbdgen.wordlength import search
 from rbdgen.wordlength.targets import Target, resolve_targets

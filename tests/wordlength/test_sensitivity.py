@@ -13,10 +13,10 @@ from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.interpret import evaluate
 from rbdgen.ir.terms import ADDITION, Terms
-from rbdgen.layout.building import build_network, operand_samples
-from rbdgen.layout.execute import float_passes, with_own_feedback
-from rbdgen.layout.trace_options import TraceOptions
 from rbdgen.passes.pipeline import simplify
+from rbdgen.tracing.building import build_network, operand_samples
+from rbdgen.tracing.execute import float_passes, with_own_feedback
+from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.wordlength.sensitivity import Pairs, derivatives, one_result_each
 
 STEP = 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.terms import Terms
-from rbdgen.wordlength.ties import TiedProduct, make_ties
+from rbdgen.wordlength.signals import TiedProduct, make_ties
 
 
 def branches() -> tuple[Graph, list[tuple[int, ...]]]:

@@ -14,9 +14,8 @@ from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.passes.dots import fuse_dots, shape_dots
 from rbdgen.passes.ranges import magnitudes
 from rbdgen.wordlength.assembly import assemble
-from rbdgen.wordlength.lengths import WordLengths
-from rbdgen.wordlength.multipliers import LONGEST_FACTORS
-from rbdgen.wordlength.prices import PriceSearch
+from rbdgen.wordlength.costs import LONGEST_FACTORS
+from rbdgen.wordlength.lengths import PriceSearch, WordLengths
 from rbdgen.wordlength.signals import Signals
 from rbdgen.wordlength.sites import ErrorBounds, make_sites
 

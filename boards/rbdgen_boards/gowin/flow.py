@@ -27,8 +27,17 @@ from rbdgen_boards.gowin.delays import (
 from rbdgen_boards.gowin.paths import read_delays, slowest_path
 from rbdgen_boards.gowin.placement import FIRST, lead_carries, registers_to_sums
 from rbdgen_boards.models.gowin import GOWIN as MODELS
-from rbdgen_boards.netlists import AFTER_ROUTING, AFTER_SYNTHESIS, keep_netlist
-from rbdgen_boards.synthesis import NETLIST, SMALLER, Synthesis, cells, check_room, synthesise
+from rbdgen_boards.synthesis import (
+    AFTER_ROUTING,
+    AFTER_SYNTHESIS,
+    NETLIST,
+    SMALLER,
+    Synthesis,
+    cells,
+    check_room,
+    keep_netlist,
+    synthesise,
+)
 from rbdgen_boards.tools import Tool
 from rbdgen_boards.top import TOP, port_pins
 

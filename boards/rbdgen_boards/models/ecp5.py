@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from rbdgen_boards.models.cell import CONSTANTS, Bit, Cell
 from rbdgen_boards.models.memory import KEPT, NEW, OLD, Port, units_of, write_memory
-from rbdgen_boards.models.netlist_verilog import Models
-from rbdgen_boards.models.verilog_text import Text
+from rbdgen_boards.models.netlist_verilog import Models, Text
 
 WORDS = 16
 BITS = 4

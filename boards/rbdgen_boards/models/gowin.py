@@ -12,8 +12,7 @@ import re
 
 from rbdgen_boards.models import gowin_memories
 from rbdgen_boards.models.cell import Bit, Cell
-from rbdgen_boards.models.netlist_verilog import Models
-from rbdgen_boards.models.verilog_text import Text, depends_on
+from rbdgen_boards.models.netlist_verilog import Models, Text, depends_on
 
 ANY = "0"
 """A value for an input that nothing depends on."""

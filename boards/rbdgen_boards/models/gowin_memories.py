@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rbdgen_boards.models.cell import Bit, Cell
 from rbdgen_boards.models.memory import KEPT, NEW, OLD, Port, units_of, write_memory
-from rbdgen_boards.models.verilog_text import Text
+from rbdgen_boards.models.netlist_verilog import Text
 
 SHIFTS = {
     1: 0,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen_boards.models.cell import Bit
-from rbdgen_boards.models.verilog_text import Text
+from rbdgen_boards.models.netlist_verilog import Text
 
 OLD, NEW, KEPT = "old", "new", "kept"
 """A port's output while it writes: what was there, what it writes, or what it was."""

@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, Signature
 
 from rbdgen.compiler import Design
+from rbdgen.machines.pipeline.replicas import result_lengths, task_lengths
 from rbdgen.protocol.registers import (
     ADDRESS_BITS,
     IDENTITY_WORDS,
@@ -24,9 +25,8 @@ from rbdgen.protocol.registers import (
     stream_bits,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag, Packing
-from rbdgen.schedule.replicas import result_lengths, task_lengths
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.replicas import RowEnds, code_of, lanes
+from rbdgen_hw.pipeline.replicas import RowEnds, code_of, lanes
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
 
 OKAY = 0

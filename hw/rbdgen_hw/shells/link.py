@@ -17,7 +17,7 @@ from rbdgen.host.shell import capacity
 from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
-from rbdgen_hw.replicas import top_level
+from rbdgen_hw.pipeline.replicas import top_level
 from rbdgen_hw.shells.frame_receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
 

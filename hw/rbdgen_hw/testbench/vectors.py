@@ -14,9 +14,9 @@ import numpy as np
 
 from rbdgen.compiler import Design
 from rbdgen.functions.quantities import States
-from rbdgen.layout.calibration import varied_robot
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, OperandWord, join_header
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import model_answers, raw_parameters, task_states
 
 RATED = 24

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.ops.operation import (
     Args,
     Array,
@@ -18,7 +19,6 @@ from rbdgen.ir.ops.operation import (
     Values,
     ValuesOf,
 )
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.builder import Builder

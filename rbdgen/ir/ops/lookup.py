@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.operation import (
     Array,
@@ -22,7 +23,6 @@ from rbdgen.ir.ops.operation import (
     Values,
     ValuesOf,
 )
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.fixed import FixedGraph

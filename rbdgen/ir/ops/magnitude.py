@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span, magnitude
 from rbdgen.ir.ops.operation import (
     Args,
     Array,
@@ -19,7 +20,6 @@ from rbdgen.ir.ops.operation import (
     Values,
     ValuesOf,
 )
-from rbdgen.ir.spans import Span, magnitude
 
 if TYPE_CHECKING:
     from rbdgen.ir.builder import Builder

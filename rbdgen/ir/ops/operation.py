@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.number_formats import BITS, ExactWidthError, Format
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.builder import Builder

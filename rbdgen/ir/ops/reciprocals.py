@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbdgen.ir.exactness import exponent
+from rbdgen.ir.exactness import Span, exponent, rescaled
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
 from rbdgen.ir.ops.operation import (
@@ -33,7 +33,6 @@ from rbdgen.ir.ops.operation import (
     ValuesOf,
     in_proportion,
 )
-from rbdgen.ir.spans import Span, rescaled
 
 if TYPE_CHECKING:
     from rbdgen.ir.builder import Builder

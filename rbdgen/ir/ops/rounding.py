@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.ops.operation import (
     Array,
     Arrays,
@@ -17,7 +18,6 @@ from rbdgen.ir.ops.operation import (
     Values,
     ValuesOf,
 )
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.fixed import FixedGraph

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.operation import (
     Args,
@@ -24,7 +25,6 @@ from rbdgen.ir.ops.operation import (
     ValuesOf,
     in_proportion,
 )
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.builder import Builder

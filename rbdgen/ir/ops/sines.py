@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rbdgen.ir.exactness import Span
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.lookup import Lookup, middle
 from rbdgen.ir.ops.operation import (
@@ -25,7 +26,6 @@ from rbdgen.ir.ops.operation import (
     Spans,
     Values,
 )
-from rbdgen.ir.spans import Span
 
 if TYPE_CHECKING:
     from rbdgen.ir.fixed import FixedGraph

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbdgen.ir.exactness import exact_sum, product_without
+from rbdgen.ir.exactness import Span, exact_sum, product_span, product_without, signed
 from rbdgen.ir.number_formats import BITS
 from rbdgen.ir.ops.operation import (
     Args,
@@ -27,7 +27,6 @@ from rbdgen.ir.ops.operation import (
     ValuesOf,
     in_proportion,
 )
-from rbdgen.ir.spans import Span, product_span, signed
 from rbdgen.ir.terms import Terms
 
 if TYPE_CHECKING:

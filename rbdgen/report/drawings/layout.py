@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from rbdgen.compiler import Design
 from rbdgen.ir.graph import INPUT_OWNER
+from rbdgen.machines.pipeline.queues import LOOPS, Queue, queues
 from rbdgen.report.drawings.structure import (
     KINDS,
     DrawnUnit,
@@ -27,7 +28,6 @@ from rbdgen.report.drawings.structure import (
     words_between_bodies,
 )
 from rbdgen.report.drawings.svg import SMALL, Canvas, Point, fitting, number, text_width
-from rbdgen.schedule.queues import LOOPS, Queue, queues
 
 CELL = 112, 42
 """Width and height of a submodule."""

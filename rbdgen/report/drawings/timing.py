@@ -18,9 +18,9 @@ from typing import Any
 
 from rbdgen.compiler import Design
 from rbdgen.ir.programs import cone
-from rbdgen.layout.network import FEEDBACK
+from rbdgen.machines.pipeline.queues import loop_cycles, send_cycles
 from rbdgen.report.drawings.structure import drawn_units
-from rbdgen.schedule.queues import loop_cycles, send_cycles
+from rbdgen.tracing.network import FEEDBACK
 
 TASK, FEEDBACK_ROW, RESULT = "task in", "feedback FIFO", "result out"
 """Names of the rows that are no units."""

@@ -1,0 +1,1 @@
+"""The pipeline of a robot in Amaranth: operators, units, round trips, and the accelerator around them."""

@@ -1,0 +1,113 @@
+"""Passes over constant factors: moved to where fewer of them are needed, taken into a sum's signs, or given to
+multipliers.
+
+c·x ± c·y becomes c·(x ± y) where neither product is used elsewhere, and (c·x)·y becomes c·(x·y) where that lets equal
+products be shared. −(x − y) is y − x, and −(x + y) is (−x) − y, so that a negation costs nothing where a difference
+that nothing else uses stands somewhere below the sum. A factor in logic costs several adders; on a multiplier that is
+shared anyway it costs a slot. Factors that make angles of radians, or belong to a table's residual, stay: they need
+more bits than a word has.
+"""
+
+from __future__ import annotations
+
+from rbdgen.ir.builder import Builder, rebuild
+from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.terms import DIFFERENCE
+
+
+def move_constants(graph: Graph) -> Graph:
+    """One sweep of the pass over the whole graph."""
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        if not node.terms.adds_two:
+            return None
+        if not _lone_products(graph, node):
+            return None
+        one, other = (builder.nodes[a] for a in args)
+        factor = one.terms.multiple
+        if factor is None or factor != other.terms.multiple:
+            return None
+        terms = one.args[0], other.args[0]
+        inner = builder.sum(terms, node.terms)
+        return builder.scale(inner, factor)
+
+    return rebuild(graph, rule)
+
+
+def _lone_products(graph: Graph, node: Node) -> bool:
+    """Whether a sum's arguments are two products with constants of its own submodule that nothing else uses."""
+    one, other = node.args
+    # c·x + c·x has one product already
+    if one == other:
+        return False
+    for a in node.args:
+        product = graph.nodes[a]
+        if product.terms.multiple is None or product.owner != node.owner:
+            return False
+        if len(graph.users[a]) != 1 or a in graph.results:
+            return False
+    return True
+
+
+def multiply_constants(graph: Graph) -> Graph:
+    """The graph with products in place of constant factors."""
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        factor = node.terms.multiple
+        if factor is None or _needs_precision(graph, i):
+            return None
+        return builder.constant_product(args[0], factor)
+
+    return rebuild(graph, rule)
+
+
+def _needs_precision(graph: Graph, i: int) -> bool:
+    """Whether node ``i`` makes an angle in quarter turns, or belongs to a table's residual."""
+    node = graph.nodes[i]
+    source = graph.nodes[node.args[0]]
+    if source.op == "residual":
+        return True
+    users = [graph.nodes[user] for user in graph.users[i]]
+    return any(user.operation.is_addressed for user in users)
+
+
+NONE = -1
+"""No argument of a node."""
+
+
+def absorb_negations(graph: Graph) -> Graph:
+    """One sweep of the pass over the whole graph."""
+    turned: dict[int, int] = {}
+    for node in graph.nodes:
+        if node.terms.is_negation:
+            free = _free_negation(graph, node.args[0])
+            turned |= free or {}
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        if node.terms.is_negation and node.args[0] in turned:
+            return args[0]
+        if i not in turned or not node.terms.adds_two:
+            return None
+        negative = turned[i]
+        if negative == NONE:
+            return builder.sub(args[1], args[0])
+        return builder.sub(args[negative], args[1 - negative])
+
+    return rebuild(graph, rule)
+
+
+def _free_negation(graph: Graph, i: int) -> dict[int, int] | None:
+    """The nodes to be made with the other sign for the negative of node ``i``, and which of their arguments is one of
+    them as well (``NONE``: none, a difference is turned). None where the negative is not free."""
+    node = graph.nodes[i]
+    # others that use it would get the other sign as well
+    if len(graph.users[i]) != 1 or i in graph.results:
+        return None
+    if node.terms == DIFFERENCE:
+        return {i: NONE}
+    if node.terms.adds_two or node.terms.multiple is not None or node.is_shift:
+        for position, a in enumerate(node.args):
+            below = _free_negation(graph, a)
+            if below is not None:
+                return {**below, i: position}
+    return None

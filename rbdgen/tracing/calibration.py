@@ -1,0 +1,224 @@
+"""Inertial parameters that are loaded instead of built in: which there are, their ranges, and their values for a robot.
+
+A calibratable accelerator keeps the parameters of the equivalent robot in registers: for each body the entries of its
+pseudo-inertia that regrouping leaves, in the frames that were chosen for the robot it was generated for, and the
+rotors' inertias of its joint where it has some. What the file says is what the registers hold after a reset. Any robot
+that differs only in its links' masses, centres of mass and inertias, and in its rotors', has values for the same
+parameters; they are linear in them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rbdgen.errors import ConfigError
+from rbdgen.model.body import Body, Inertia
+from rbdgen.model.robot import Robot
+from rbdgen.protocol.identifiers import sanitize
+from rbdgen.spatial import Scalar
+from rbdgen.tracing.equivalent import EquivalentRobot, equivalent, kept_in_place, regrouped
+from rbdgen.tracing.words import Word
+
+ENTRIES = {
+    "m": (3, 3),
+    "hx": (0, 3),
+    "hy": (1, 3),
+    "hz": (2, 3),
+    "sxx": (0, 0),
+    "sxy": (0, 1),
+    "sxz": (0, 2),
+    "syy": (1, 1),
+    "syz": (1, 2),
+    "szz": (2, 2),
+}
+"""Entries of a pseudo-inertia (4×4) by name: mass, first moment, second moment."""
+ROTORS = tuple(f"r{k}" for k in range(6))
+"""The rotors' inertias of a body's joint by degree of freedom."""
+PARAMETERS = "parameters"
+"""The vector that they are entries of."""
+TOLERANCE = 0.2
+"""By how much a calibrated link may differ: its mass, its extent in any direction, its centre of mass in units of its
+radius of gyration, and the rotors of its joint."""
+VARIATIONS = 64
+"""Robots that differ so, by which ranges are found."""
+HEADROOM = 1.25
+"""Over the largest distance of these from the robot that was given."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its ``word`` (vector ``parameters``, declared range), the body and entry that it is, and its
+    ``nominal`` value."""
+
+    word: Word
+    body: int
+    entry: str
+    nominal: float
+
+
+BodyEntry = tuple[int, str]
+"""The number of a body, and one of :data:`ENTRIES` or :data:`ROTORS`."""
+
+
+def _values(robot: Robot, frames: EquivalentRobot, entries: Sequence[BodyEntry]) -> np.ndarray:
+    """Values (n,) of the parameters that ``entries`` are, for a robot that differs only in its inertias."""
+    cheap = regrouped(robot, frames.frames)
+    values = []
+    for number, entry in entries:
+        body = cheap.bodies[number]
+        if entry in ROTORS:
+            values.append(body.armature[ROTORS.index(entry)])
+        else:
+            values.append(body.inertia.pseudo[ENTRIES[entry]])
+    return np.array(values)
+
+
+def varied_robot(robot: Robot, rng: np.random.Generator) -> Robot:
+    """A robot whose links differ by up to :data:`TOLERANCE`; bodies that can exist stay such."""
+    bodies = []
+    for body in robot.bodies:
+        # drawn for a body without mass as well, so that the next bodies' draws do not depend on it
+        factor = 1 + rng.uniform(-TOLERANCE, TOLERANCE)
+        skewed = rng.uniform(-TOLERANCE, TOLERANCE, (3, 3)) / 2
+        stretch = np.eye(3) + skewed
+        shift = rng.uniform(-TOLERANCE, TOLERANCE, 3)
+        pseudo = body.inertia.pseudo
+        if body.inertia.mass > 0:
+            pseudo = factor * _varied(pseudo, stretch, shift)
+        inertia = Inertia.from_pseudo(pseudo)
+        shares = 1 + rng.uniform(-TOLERANCE, TOLERANCE, len(body.armature))
+        rotors = tuple(float(x) for x in shares * np.array(body.armature))
+        bodies.append(replace(body, inertia=inertia, armature=rotors))
+    return replace(robot, bodies=tuple(bodies))
+
+
+def _varied(pseudo: np.ndarray, stretch: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """A pseudo-inertia (4×4) stretched about its centre of mass (3×3), which is shifted by ``shift`` (3,) radii of
+    gyration; of the same mass."""
+    mass = pseudo[3, 3]
+    com = pseudo[:3, 3] / mass
+    central = pseudo[:3, :3] - mass * np.outer(com, com)
+    # of a body that cannot exist it may be negative
+    extent = max(np.trace(central), 0.0)
+    radius = np.sqrt(extent / mass)
+    com = com + shift * radius
+    # a congruence: what is positive semidefinite stays so
+    central = stretch @ central @ stretch.T
+    varied = np.empty((4, 4))
+    varied[:3, :3] = central + mass * np.outer(com, com)
+    varied[:3, 3] = mass * com
+    varied[3, :3] = mass * com
+    varied[3, 3] = mass
+    return varied
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The parameters of a robot's calibratable accelerator, and ``variations`` (k, n) of them to find ranges by;
+    the first is the robot's own."""
+
+    robot: Robot
+    frames: EquivalentRobot
+    parameters: tuple[Parameter, ...]
+    variations: np.ndarray
+
+    def values(self, robot: Robot) -> np.ndarray:
+        """The parameters' values (n,) for ``robot``. ConfigError where more than links' and rotors' inertias differ."""
+        for mine, other in zip(self.robot.bodies, robot.bodies, strict=False):
+            loaded = replace(mine, inertia=other.inertia, limits=other.limits)
+            # a rotor has a parameter only where the robot that hardware was made for has one
+            if _turning(mine) == _turning(other):
+                loaded = replace(loaded, armature=other.armature)
+            if loaded != other:
+                raise ConfigError(
+                    f"robot {robot.name!r}: joint {other.joint_name!r} must be as in {self.robot.name!r}; only masses, "
+                    "centres of mass and inertias can be calibrated, and rotors' where there are some"
+                )
+        as_many = len(self.robot.bodies) == len(robot.bodies)
+        if not as_many or self.robot.gravity != robot.gravity:
+            raise ConfigError(
+                f"robot {robot.name!r}: must have the joints and the gravity of {self.robot.name!r}"
+            )
+        entries = [(p.body, p.entry) for p in self.parameters]
+        return _values(robot, self.frames, entries)
+
+    def applied(self, values: Sequence[Scalar]) -> Robot:
+        """The equivalent robot with these scalars for parameters; all other entries are zero."""
+        given: dict[int, dict[str, Scalar]] = defaultdict(dict)
+        for p, x in zip(self.parameters, values, strict=True):
+            given[p.body][p.entry] = x
+        bodies = []
+        for i, body in enumerate(self.frames.robot.bodies):
+            e = dict.fromkeys(ENTRIES, 0.0) | given[i]
+            first = (e["hx"], e["hy"], e["hz"])
+            second = (
+                (e["sxx"], e["sxy"], e["sxz"]),
+                (e["sxy"], e["syy"], e["syz"]),
+                (e["sxz"], e["syz"], e["szz"]),
+            )
+            inertia = Inertia(e["m"], first, second)
+            rotors = tuple(given[i].get(ROTORS[k], 0.0) for k in range(len(body.armature)))
+            bodies.append(replace(body, inertia=inertia, armature=rotors))
+        return replace(self.frames.robot, bodies=tuple(bodies))
+
+
+def _turning(body: Body) -> list[bool]:
+    """Whether each degree of freedom of a body's joint turns a rotor."""
+    return [rotor > 0 for rotor in body.rotors]
+
+
+def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
+    """Values by name of the parameters of ``nominal``'s calibratable accelerator that make it ``robot``'s. ConfigError
+    where more than links' inertias differ."""
+    links = sanitize([b.name for b in nominal.bodies])
+    calibration = make_calibration(nominal, links, 1)
+    values = calibration.values(robot)
+    named = {}
+    for p, x in zip(calibration.parameters, values, strict=True):
+        named[p.word.name] = float(x)
+    return named
+
+
+def _left_entries(cheap: Robot) -> list[BodyEntry]:
+    """Entries that regrouping leaves of the bodies of an equivalent robot, and the rotors of their joints."""
+    entries = []
+    for i, body in enumerate(cheap.bodies):
+        kept = kept_in_place(body.joint)
+        for entry, index in ENTRIES.items():
+            if not kept[index]:
+                entries.append((i, entry))
+        for entry, rotor in zip(ROTORS, body.armature, strict=False):
+            if rotor:
+                entries.append((i, entry))
+    return entries
+
+
+def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calibration:
+    """The parameters of ``robot``; ``links`` gives each body's legal identifier by name."""
+    frames = equivalent(robot)
+    entries = _left_entries(frames.robot)
+    nominal = _values(robot, frames, entries)
+    rng = np.random.default_rng(seed)
+    rows = [nominal]
+    for _ in range(VARIATIONS - 1):
+        other = varied_robot(robot, rng)
+        rows.append(_values(other, frames, entries))
+    varied = np.array(rows)
+    largest = np.max(np.abs(varied - nominal), axis=0)
+    reach = HEADROOM * largest
+    # mass scales every entry: one that no variation moves is zero, and takes no parameter
+    moves = reach > 0
+    parameters: list[Parameter] = []
+    for k in np.flatnonzero(moves):
+        body, entry = entries[k]
+        value = float(nominal[k])
+        distance = float(reach[k])
+        name = f"p_{links[robot.bodies[body].name]}_{entry}"
+        index = (len(parameters),)
+        word = Word(name, PARAMETERS, index, value - distance, value + distance)
+        parameters.append(Parameter(word, body, entry, value))
+    return Calibration(robot, frames, tuple(parameters), varied[:, moves])
