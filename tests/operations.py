@@ -18,7 +18,7 @@ def one_operation(
     result: Format,
     constant: Constant | None = None,
     truncate: bool = False,
-    saturate: bool = True,
+    overflow: str = "saturate",
 ) -> FixedGraph:
     """A graph that does one operation on operands a and b: of a sum its name, or ``scale`` with a constant."""
     builder = Builder("one")
@@ -31,6 +31,6 @@ def one_operation(
         y = builder.make(name, nodes, result.frac if name == "round" else None)
     constants = {} if constant is None else {y: constant}
     truncated = frozenset([y] if truncate else [])
-    fixed = FixedGraph(builder.graph({"y": y}), (*args, result), constants, truncated, saturate)
+    fixed = FixedGraph(builder.graph({"y": y}), (*args, result), constants, truncated, overflow)
     verify_fixed(fixed)
     return fixed

@@ -23,13 +23,18 @@ ADDING_GUARD = 2
 """Bits below the last place of any dot's result that an accumulator keeps where there is no common word."""
 
 
+FLAG, SATURATE = "flag", "saturate"
+"""Handling of values that do not fit: both raise the task's flag; the first keeps the low bits, the second takes the
+nearest value that fits."""
+
+
 @dataclass(frozen=True)
 class FixedGraph:
     """A graph with a format for every node and an exact constant for every multiple by a constant.
 
     ``constants`` is by node number. Raw values of ``const`` nodes are ``Format.quantise`` of their attribute.
-    ``truncated``: the nodes that drop bits without rounding. ``saturate``: whether what does not fit becomes the
-    nearest number that does; without, it wraps around. ``points``: the binary points at which dots add, where bits of
+    ``truncated``: the nodes that drop bits without rounding. ``overflow``: :data:`FLAG` or
+    :data:`SATURATE`. ``points``: the binary points at which dots add, where bits of
     their terms below are dropped first.
     """
 
@@ -37,8 +42,13 @@ class FixedGraph:
     formats: tuple[Format, ...]
     constants: dict[int, Constant]
     truncated: frozenset[int] = frozenset()
-    saturate: bool = True
+    overflow: str = FLAG
     points: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether what does not fit becomes the nearest number that does, beside its flag."""
+        return self.overflow == SATURATE
 
     def exact(self, i: int, args: Sequence[Format] | None = None) -> tuple[int, int, int]:
         """Of node ``i``'s result before rounding: binary point, and bounds of its raw value there.

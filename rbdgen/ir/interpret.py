@@ -155,7 +155,7 @@ class _FixedInterpreter:
         if not self.fixed.may_overflow(i):
             return exact
         fmt = self.fixed.formats[i]
-        if self.fixed.saturate:
+        if self.fixed.saturates:
             value = np.clip(exact, fmt.minimum, fmt.maximum)
         else:
             value = fmt.wrap(exact)

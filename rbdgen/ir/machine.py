@@ -358,7 +358,7 @@ class _TapeWriter:
             return 0, 0, NO_LIMIT, 0, 0
         limit = NO_LIMIT
         if self.fixed.may_overflow(i):
-            limit = SATURATE if self.fixed.saturate else WRAP
+            limit = SATURATE if self.fixed.saturates else WRAP
         fmt = self.fixed.formats[i]
         drop, rounds = self._drop(i, self.fixed.dropped_bits(i))
         return drop, rounds, limit, fmt.minimum, fmt.maximum

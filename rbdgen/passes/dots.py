@@ -201,7 +201,7 @@ class _Copy:
             formats=tuple(self.formats),
             constants=self.constants,
             truncated=frozenset(self.truncated),
-            saturate=self.source.saturate,
+            overflow=self.source.overflow,
             points=self.points,
         )
 

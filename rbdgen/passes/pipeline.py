@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import FixedGraph, adding_points, verify_fixed
+from rbdgen.ir.fixed import FLAG, FixedGraph, adding_points, verify_fixed
 from rbdgen.ir.graph import Graph, verify
 from rbdgen.passes.constant_factors import absorb_negations, move_constants, multiply_constants
 from rbdgen.passes.dots import fuse_dots
@@ -30,6 +30,10 @@ from rbdgen.passes.noise import (
 from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 from rbdgen.passes.sound import unproven
 
+NEAREST, TRUNCATE = "nearest", "truncate"
+"""Roundings: half up, or bits are dropped."""
+LOGIC, MULTIPLIERS = "logic", "multipliers"
+"""Places of constant factors: shifts and adds, or slots of multipliers."""
 FEWER = 8
 """Of so many states one says what is noise."""
 WIDEST_SPAN = 1e12
@@ -62,14 +66,15 @@ def simplify(
     vectors: Mapping[str, str] | None = None,
     table_word: int | None = None,
     sound: bool = False,
-    multiply: bool = False,
+    constants: str = LOGIC,
 ) -> Graph:
     """All passes over the graph: ``samples`` are operand values by name, ``declared`` the operands' largest magnitudes.
 
     ``vectors`` maps results to the vector or matrix they belong to: one that is zero for the graph's structure is left
     out, and one that is noise beside its vector's largest becomes zero. Sines and reciprocals are as good as
     words of ``table_word`` bits (default: ``word``) need. ``sound``: magnitudes are bounds, where there are any, not
-    samples. ``multiply``: constant factors are products. The graph is verified after every pass. ConfigError for an
+    samples. ``constants``: :data:`MULTIPLIERS` makes constant
+    factors products. The graph is verified after every pass. ConfigError for an
     unsupported word length.
     """
     table_word = word if table_word is None else table_word
@@ -95,7 +100,7 @@ def simplify(
         if pruned == graph:
             break
         graph = pruned
-    if multiply:
+    if constants == MULTIPLIERS:
         graph = _checked(multiply_constants(graph))
     # last, as the passes before look at products and sums one by one
     return _checked(fuse_dots(graph))
@@ -137,14 +142,15 @@ def _widest_span(graph: Graph, magnitudes: np.ndarray) -> float:
 
 
 def fix_formats(
-    simplified: Simplified, truncate: bool = False, saturate: bool = True
+    simplified: Simplified, rounding: str = NEAREST, overflow: str = FLAG
 ) -> FixedGraph:
-    """The graph in the formats of its word. ``truncate``: all operations drop bits; ``saturate``: see
-    :class:`rbdgen.ir.fixed.FixedGraph`."""
+    """The graph in the formats of its word. Unless ``rounding`` is :data:`TRUNCATE`, none drops bits; ``overflow``:
+    see :class:`rbdgen.ir.fixed.FixedGraph`."""
     graph, choice = simplified.graph, simplified.choice
-    truncated = frozenset(i for i, node in graph if truncate and node.operation.rounds)
+    truncates = rounding == TRUNCATE
+    truncated = frozenset(i for i, node in graph if truncates and node.operation.rounds)
     points = adding_points(graph, choice.formats, simplified.word + DOT_GUARD)
-    fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, saturate, points)
+    fixed = FixedGraph(graph, choice.formats, choice.constants, truncated, overflow, points)
     verify_fixed(fixed)
     return fixed
 
@@ -152,13 +158,13 @@ def fix_formats(
 def prove_formats(
     simplified: Simplified,
     declared: Mapping[str, float],
-    truncate: bool = False,
-    saturate: bool = True,
+    rounding: str = NEAREST,
+    overflow: str = FLAG,
 ) -> FixedGraph:
     """As :func:`fix_formats`, with more room where rounding errors could make a bounded signal overflow."""
     missing: dict[int, float] = {}
     for _ in range(PROOFS):
-        fixed = fix_formats(simplified, truncate, saturate)
+        fixed = fix_formats(simplified, rounding, overflow)
         missing = unproven(fixed, declared)
         if not missing:
             return fixed
@@ -180,7 +186,7 @@ def lower(
     word: int,
     vectors: Mapping[str, str] | None = None,
 ) -> FixedGraph:
-    """All passes, and formats of one word length, rounded half up and saturated: see :func:`simplify`."""
+    """All passes, and formats of one word length, rounded half up: see :func:`simplify`."""
     simple = simplify(graph, samples, declared, word, vectors)
     return fix_formats(with_ranges(simple, samples, declared, word, word))
 

@@ -227,7 +227,7 @@ class _Passes:
             if own != fmt:
                 conversions[STATE, k] = fmt, own
         fixed = FixedGraph(
-            Graph(tuple(nodes), {}), tuple(formats), {}, saturate=self.fixed.saturate
+            Graph(tuple(nodes), {}), tuple(formats), {}, overflow=self.fixed.overflow
         )
         return FixedStraight(fixed.graph, taken, tuple(writes), fixed, conversions)
 
@@ -302,7 +302,7 @@ def part_of(
         tuple(fixed.formats[i] for i in numbers),
         {numbers[i]: c for i, c in fixed.constants.items() if i in numbers},
         frozenset(numbers[i] for i in fixed.truncated if i in numbers),
-        fixed.saturate,
+        fixed.overflow,
         {numbers[i]: point for i, point in fixed.points.items() if i in numbers},
     )
     return part, numbers

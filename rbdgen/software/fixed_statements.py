@@ -85,13 +85,13 @@ class FixedStatements(Statements):
         exact = dropped(exact, drop, i not in self.fixed.truncated, largest >> low)
         if not self.fixed.may_overflow(i):
             return exact
-        return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturate)
+        return self._fitted(self.name(i), exact, self.fixed.formats[i], self.fixed.saturates)
 
-    def _fitted(self, name: str, exact: str, fmt: Format, saturate: bool) -> str:
+    def _fitted(self, name: str, exact: str, fmt: Format, saturates: bool) -> str:
         """An exact result in a format, which it may be too large for."""
         self.lines.append(f"const RBD_REAL {name}_exact = {exact};")
         self.checks.add("lost")
-        fit = "rbd_saturated" if saturate else "rbd_wrapped"
+        fit = "rbd_saturated" if saturates else "rbd_wrapped"
         value = f"{fit}({name}_exact, {whole(fmt.minimum)}, {whole(fmt.maximum)})"
         self.lines.append(f"const RBD_REAL {name}_fitted = {value};")
         # bits that differ, without a branch: zero where it fits

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from rbdgen.errors import ConfigError
 from rbdgen.ir.constants import Constant
-from rbdgen.ir.fixed import FixedGraph, shared_points, verify_fixed
+from rbdgen.ir.fixed import FLAG, FixedGraph, shared_points, verify_fixed
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import ExactWidthError, Format
 from rbdgen.passes.formats import fraction_format, lone_zero
@@ -24,7 +24,7 @@ Cut = tuple[int, int, str]
 def assemble(
     signals: Signals,
     choice: WordLengthChoice,
-    saturate: bool = True,
+    overflow: str = FLAG,
     declared: Mapping[str, float] | None = None,
 ) -> FixedGraph:
     """The graph of ``signals`` with the formats of ``choice``; bits that single users drop are dropped by nodes of
@@ -36,7 +36,7 @@ def assemble(
     while True:
         assembly = _Assembly(signals, choice)
         try:
-            fixed = assembly.fixed(saturate)
+            fixed = assembly.fixed(overflow)
         except ExactWidthError:
             raise ConfigError(
                 "error: what is inverted spans more bits than a sum may have, 63; ask for a larger error, or give a "
@@ -70,7 +70,7 @@ class _Assembly:
         self.cuts: dict[Cut, int] = {}
         self.number: list[int] = []
 
-    def fixed(self, saturate: bool) -> FixedGraph:
+    def fixed(self, overflow: str) -> FixedGraph:
         """The whole graph."""
         choice = self.choice
         for i, node in self.graph:
@@ -94,7 +94,7 @@ class _Assembly:
             tuple(self.formats),
             self.constants,
             frozenset(self.truncated),
-            saturate,
+            overflow,
             shared_points(graph, self.formats, tied),
         )
         verify_fixed(fixed)

@@ -10,10 +10,14 @@ import numpy as np
 
 from rbdgen.devices.registry import DeviceOptions
 from rbdgen.errors import ConfigError
-from rbdgen.ir.fixed import FixedGraph
+from rbdgen.ir.fixed import FLAG, SATURATE, FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.passes.pipeline import (
+    LOGIC,
+    MULTIPLIERS,
+    NEAREST,
+    TRUNCATE,
     Simplified,
     fix_formats,
     prove_formats,
@@ -90,16 +94,16 @@ class FormatOptions(DeviceOptions, FoldOptions):
         "arithmetic",
         "how bits are dropped; auto is by cost, signal by signal",
         otherwise="auto",
-        choices=lambda: ("auto", "nearest", "truncate"),
+        choices=lambda: ("auto", NEAREST, TRUNCATE),
         metavar="R",
     )
     overflow: str = setting(
-        "flag",
+        FLAG,
         WORD,
         "arithmetic",
         "a task in which something does not fit is flagged; saturate: and that value is the nearest that fits",
-        otherwise="flag",
-        choices=lambda: ("flag", "saturate"),
+        otherwise=FLAG,
+        choices=lambda: (FLAG, SATURATE),
         metavar="O",
     )
     constants: str = setting(
@@ -108,14 +112,9 @@ class FormatOptions(DeviceOptions, FoldOptions):
         "sharing",
         "constant factors as shifts and adds in logic, or in slots of multipliers",
         otherwise="auto",
-        choices=lambda: (OPEN, "logic", "multipliers"),
+        choices=lambda: (OPEN, LOGIC, MULTIPLIERS),
         metavar="C",
     )
-
-    @property
-    def saturates(self) -> bool:
-        """Whether what does not fit becomes the nearest that does, beside its flag."""
-        return self.overflow == "saturate"
 
 
 @dataclass(frozen=True)
@@ -139,10 +138,10 @@ class FormatRequest:
 
     def fixed(self, simplified: Simplified) -> FixedGraph:
         """The graph in words of one length."""
-        truncate, saturate = self.options.rounding == "truncate", self.options.saturates
+        rounding, overflow = self.options.rounding, self.options.overflow
         if not self.options.sound:
-            return fix_formats(simplified, truncate, saturate)
-        return prove_formats(simplified, self.network.declared, truncate, saturate)
+            return fix_formats(simplified, rounding, overflow)
+        return prove_formats(simplified, self.network.declared, rounding, overflow)
 
     def simplified(self, word: int, table_word: int | None = None) -> Simplified:
         """The graph without what is noise at a word length, with its ranges. ConfigError where nothing is left to
@@ -166,7 +165,7 @@ class FormatRequest:
             network.vectors,
             table_word,
             self.options.sound,
-            self.options.constants == "multipliers",
+            self.options.constants,
         )
         left = network.pruned(graph).results
         if not any(left.values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rbdgen.passes.pipeline import TRUNCATE
 from rbdgen.wordlength.costs import DOWN, EVEN, RESULT_COST, rounding_cost
 from rbdgen.wordlength.fractions import ExactFractions
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
@@ -149,7 +150,7 @@ class Roundings:
                 # truncation spares the adder where the noise that it adds is worth less
                 truncated = adders >= weights[sites] * last**2 * (DOWN - EVEN)
             case rounding:
-                truncated = np.full(len(sites), rounding == "truncate")
+                truncated = np.full(len(sites), rounding == TRUNCATE)
         choice.truncated[sites] = truncated
         choice.mean[sites] = np.where(truncated, -last / 2, choice.mean[sites])
         return np.where(truncated, 0.0, adders)

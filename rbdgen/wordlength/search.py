@@ -116,7 +116,7 @@ class _Search:
         if self.signals.make_room(choice):
             choice, predicted = self.prices.search(bounds)
         declared = self.network.declared if self.request.options.sound else None
-        fixed = assemble(self.signals, choice, self.request.options.saturates, declared)
+        fixed = assemble(self.signals, choice, self.request.options.overflow, declared)
         errors, flagged = self.measure.measure(fixed)
         reached = excess(errors, flagged)
         before = self.best.cost if self.best else math.inf

@@ -54,8 +54,8 @@ def respond(
     return rows
 
 
-WAYS = [(False, True), (True, True), (False, False), (True, False)]
-"""Ways to round: whether bits are dropped, and whether what overflows saturates."""
+WAYS = [(False, "saturate"), (True, "saturate"), (False, "flag"), (True, "flag")]
+"""Ways to round: whether bits are dropped, and what becomes of what does not fit."""
 
 
 def model(
@@ -63,7 +63,7 @@ def model(
     args: tuple[Format, ...],
     result: Format,
     constant: Constant | None = None,
-    way: tuple[bool, bool] = WAYS[0],
+    way: tuple[bool, str] = WAYS[0],
 ) -> FixedGraph:
     """The one-operation graph whose meaning the component must have."""
     return one_operation(op, args, result, constant, *way)
@@ -71,8 +71,8 @@ def model(
 
 def rounding(fixed: FixedGraph) -> Rounding:
     i = len(fixed.formats) - 1
-    exact, saturates = fixed.exact(i)[0], fixed.may_overflow(i)
-    return Rounding(exact, fixed.formats[i], saturates, i in fixed.truncated, not fixed.saturate)
+    exact, may_overflow = fixed.exact(i)[0], fixed.may_overflow(i)
+    return Rounding(exact, fixed.formats[i], may_overflow, i in fixed.truncated, fixed.overflow)
 
 
 def check(dut: SharedComponent, fixed: FixedGraph, rows: list[tuple[int, ...]]) -> None:
@@ -111,7 +111,7 @@ def some(*formats: Format) -> list[tuple[int, ...]]:
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_sum_exhaustively(
-    op: str, formats: tuple[Format, Format, Format], way: tuple[bool, bool]
+    op: str, formats: tuple[Format, Format, Format], way: tuple[bool, str]
 ) -> None:
     *args, result = formats
     fixed = model(op, tuple(args), result, way=way)
@@ -121,7 +121,7 @@ def test_sum_exhaustively(
 @pytest.mark.parametrize("signed_args", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("way", WAYS)
 def test_sum_whose_signs_change_exhaustively(
-    signed_args: tuple[int, ...], way: tuple[bool, bool]
+    signed_args: tuple[int, ...], way: tuple[bool, str]
 ) -> None:
     args, result = (Format(4, 1), Format(5, 3)), Format(5, 2)
     dut = Sum("add", args, rounding(model("add", args, result, way=way)), signed_args)
@@ -149,7 +149,7 @@ def test_negation_exhaustively() -> None:
 @pytest.mark.parametrize(
     "result", [Format(6, 3), Format(7, 3), Format(4, 1), Format(3, 3)], ids=str
 )
-def test_magnitude_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
+def test_magnitude_exhaustively(result: Format, way: tuple[bool, str]) -> None:
     fixed = model("abs", (Format(6, 3),), result, way=way)
     assert fixed.may_overflow(1) == (result.head < 3)
     check(Sum("abs", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
@@ -157,7 +157,7 @@ def test_magnitude_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("result", [Format(4, 1), Format(3, 3)], ids=str)
-def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, bool]) -> None:
+def test_dropping_bits_exhaustively(result: Format, way: tuple[bool, str]) -> None:
     fixed = model("round", (Format(6, 3),), result, way=way)
     check(Sum("round", (Format(6, 3),), rounding(fixed)), fixed, every(Format(6, 3)))
 
@@ -239,7 +239,7 @@ def test_registers_inside_a_scale_only_delay(stages: tuple[int, ...]) -> None:
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_product_and_rounding(
-    args: tuple[Format, Format], result: Format, way: tuple[bool, bool]
+    args: tuple[Format, Format], result: Format, way: tuple[bool, str]
 ) -> None:
     fixed = model("mul", args, result, way=way)
     rows = every(*args) if args[0].width < 8 else some(*args)
@@ -247,25 +247,27 @@ def test_product_and_rounding(
     exact = respond(product, "ab", rows, ["p"])
     assert [p for (p,) in exact] == [a * b for a, b in rows]
     fit = rounding(fixed)
-    shared = Rounding(fit.drop, Format(result.width, 0), fit.saturates, fit.truncates, fit.wraps)
+    shared = Rounding(
+        fit.drop, Format(result.width, 0), fit.may_overflow, fit.truncates, fit.overflow
+    )
     dut = Round(args[0].width + args[1].width, shared)
-    got = respond(dut, ["x"], exact, ["y", "overflow"] if fit.saturates else ["y"])
+    got = respond(dut, ["x"], exact, ["y", "overflow"] if fit.may_overflow else ["y"])
     expected = evaluate_fixed(
         fixed, {p: np.array([r[k] for r in rows]) for k, p in enumerate("ab")}
     )
     assert [g[0] for g in got] == expected.outputs["y"].tolist()
-    if fit.saturates:
+    if fit.may_overflow:
         assert [bool(g[1]) for g in got] == expected.overflow.tolist()
 
 
 @pytest.mark.parametrize("places", [*range(-7, 3), -70])
 @pytest.mark.parametrize("way", WAYS)
-def test_any_product_and_any_result_exhaustively(places: int, way: tuple[bool, bool]) -> None:
+def test_any_product_and_any_result_exhaustively(places: int, way: tuple[bool, str]) -> None:
     """Results whose last place is anywhere beside the product, so that all of its bits may be dropped."""
     args, width = (Format(3, 1), Format(2, 1)), 3
     fixed = model("mul", args, Format(width, min(places, 2)), way=way)
     fit = rounding(fixed)
-    shared = Rounding(fit.drop, Format(width, 0), fit.saturates, fit.truncates, fit.wraps)
+    shared = Rounding(fit.drop, Format(width, 0), fit.may_overflow, fit.truncates, fit.overflow)
     rows = every(*args)
     exact = [(a * b,) for a, b in rows]
     operands = {p: np.array([row[k] for row in rows]) for k, p in enumerate("ab")}
@@ -279,7 +281,7 @@ def test_any_product_and_any_result_exhaustively(places: int, way: tuple[bool, b
 @pytest.mark.parametrize("op", ["add", "sub", "neg", "abs", "round"])
 @pytest.mark.parametrize("places", [*range(-7, 1), -70])
 @pytest.mark.parametrize("way", WAYS)
-def test_results_far_above_a_sum_exhaustively(op: str, places: int, way: tuple[bool, bool]) -> None:
+def test_results_far_above_a_sum_exhaustively(op: str, places: int, way: tuple[bool, str]) -> None:
     args = (Format(3, 1), Format(3, 0))[: 2 if op in ("add", "sub") else 1]
     fixed = model(op, args, Format(3, places), way=way)
     check(Sum(op, args, rounding(fixed)), fixed, every(*args))
@@ -287,7 +289,7 @@ def test_results_far_above_a_sum_exhaustively(op: str, places: int, way: tuple[b
 
 @pytest.mark.parametrize("places", [*range(-7, 1), -70])
 @pytest.mark.parametrize("way", WAYS)
-def test_results_far_above_a_scale_exhaustively(places: int, way: tuple[bool, bool]) -> None:
+def test_results_far_above_a_scale_exhaustively(places: int, way: tuple[bool, str]) -> None:
     arg, constant = Format(4, 1), Constant(11, 1)
     fixed = model("scale", (arg,), Format(3, places), constant, way=way)
     check(Scale(arg, constant, rounding(fixed)), fixed, every(arg))

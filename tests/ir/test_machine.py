@@ -34,7 +34,7 @@ def same(
     return flags
 
 
-def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
+def every_operation(overflow: str, truncated: frozenset[int]) -> FixedGraph:
     """A graph with all operations, most of which can overflow."""
     b = Builder("one")
     x, y, t = (b.input(n) for n in "xyt")
@@ -68,16 +68,16 @@ def every_operation(saturate: bool, truncated: frozenset[int]) -> FixedGraph:
     graph = b.graph(outputs)
     formats = tuple(fmt for _, fmt in sorted(nodes))
     constants = {outputs["scaled"]: Constant(11, 4)}
-    fixed = FixedGraph(graph, formats, constants, truncated, saturate, {d: 9})
+    fixed = FixedGraph(graph, formats, constants, truncated, overflow, {d: 9})
     verify_fixed(fixed)
     return fixed
 
 
 @needs_compiler
-@pytest.mark.parametrize("saturate", [True, False])
+@pytest.mark.parametrize("overflow", ["saturate", "flag"])
 @pytest.mark.parametrize("truncate", [True, False])
-def test_every_operation_on_random_operands(saturate: bool, truncate: bool) -> None:
-    fixed = every_operation(saturate, frozenset(range(40)) if truncate else frozenset())
+def test_every_operation_on_random_operands(overflow: str, truncate: bool) -> None:
+    fixed = every_operation(overflow, frozenset(range(40)) if truncate else frozenset())
     rng = np.random.default_rng(0)
     formats = {name: fixed.formats[i] for name, i in fixed.graph.inputs.items()}
     operands = {
@@ -88,16 +88,16 @@ def test_every_operation_on_random_operands(saturate: bool, truncate: bool) -> N
     assert not same(fixed, operands, ("scaled", "passed", "sine")).all()
 
 
-@pytest.mark.parametrize("saturate", [True, False])
+@pytest.mark.parametrize("overflow", ["saturate", "flag"])
 @pytest.mark.parametrize("point", [7, 20, 34])
-def test_sums_of_products_beyond_64_bits(saturate: bool, point: int) -> None:
+def test_sums_of_products_beyond_64_bits(overflow: str, point: int) -> None:
     """Beside Python's own integers, which have no end."""
     b = Builder("one")
     x, y, z = (b.input(name) for name in "xyz")
     dot = b.sum((x, y, y, z, z, z), Terms((1, -1, 1), ()))
     formats = (Format(37, 30), Format(38, 33), Format(34, 20), Format(40, 6))
     graph = b.graph({"out": dot})
-    fixed = FixedGraph(graph, formats, {}, saturate=saturate, points={dot: point})
+    fixed = FixedGraph(graph, formats, {}, overflow=overflow, points={dot: point})
     verify_fixed(fixed)
     assert fixed.split(x, y) == 11
     assert fixed.split(y, z) == 8
@@ -115,7 +115,11 @@ def test_sums_of_products_beyond_64_bits(saturate: bool, point: int) -> None:
     for k, (p, q, r) in enumerate(zip(*(operands[n].tolist() for n in "xyz"), strict=True)):
         total = (p * q >> 63 - point) - (q * r >> 53 - point) + (r * r >> 40 - point)
         rounded = (total + (1 << drop >> 1)) >> drop
-        fitted = min(max(rounded, fmt.minimum), fmt.maximum) if saturate else fmt.wrap(rounded)
+        fitted = (
+            min(max(rounded, fmt.minimum), fmt.maximum)
+            if overflow == "saturate"
+            else fmt.wrap(rounded)
+        )
         assert got["out"][k] == fitted
         assert flags[k] == (fitted != rounded)
 
@@ -123,7 +127,7 @@ def test_sums_of_products_beyond_64_bits(saturate: bool, point: int) -> None:
 @needs_compiler
 @pytest.mark.parametrize("count", [1, BLOCK, BLOCK + 1])
 def test_any_number_of_tasks(count: int) -> None:
-    fixed = every_operation(True, frozenset())
+    fixed = every_operation("saturate", frozenset())
     same(fixed, {n: np.arange(count) - 3 for n in fixed.graph.inputs})
 
 
@@ -143,7 +147,7 @@ def test_without_a_compiler_the_interpreter_answers(monkeypatch: pytest.MonkeyPa
     machine.library.cache_clear()
     try:
         assert machine.library() is None
-        fixed = every_operation(True, frozenset())
+        fixed = every_operation("saturate", frozenset())
         got, _ = Machine(fixed, ("sum",)).run({n: np.array([1, -1]) for n in fixed.graph.inputs})
         assert got["sum"].tolist() == [2, -2]
     finally:

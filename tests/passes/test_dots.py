@@ -108,8 +108,8 @@ def random_dot(seed: int) -> tuple[FixedGraph, dict[str, np.ndarray]]:
     point = finest - int(draw.integers(0, 8))
     formats.append(Format(int(draw.integers(4, 24)), point - int(draw.integers(0, 6))))
     truncated = frozenset({dot} if draw.random() < 0.3 else ())
-    saturates = bool(draw.random() < 0.5)
-    fixed = FixedGraph(graph, tuple(formats), {}, truncated, saturates, {dot: point})
+    overflow = "saturate" if draw.random() < 0.5 else "flag"
+    fixed = FixedGraph(graph, tuple(formats), {}, truncated, overflow, {dot: point})
     verify_fixed(fixed)
     operands = {}
     for name, i in graph.inputs.items():
@@ -142,7 +142,7 @@ def by_integers(fixed: FixedGraph, operands: dict[str, np.ndarray]) -> tuple[lis
         if drop and dot not in fixed.truncated:
             total += 1 << (drop - 1)
         exact = total >> drop
-        if fixed.saturate:
+        if fixed.saturates:
             kept = min(max(exact, result.minimum), result.maximum)
         else:
             kept = (exact - result.minimum) % (1 << result.width) + result.minimum

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.compiler import Design
 from rbdgen.functions.quantities import COUNT, WEIGHTS
-from rbdgen.ir.fixed import Format
+from rbdgen.ir.fixed import SATURATE, Format
 from rbdgen.ir.programs import Exit
 from rbdgen.machines.pipeline.mixes import MOST_YIELDS, yields
 from rbdgen.machines.pipeline.queues import exit_depth, loop_in_block_memory
@@ -99,13 +99,13 @@ def _converter(source: Format, target: Format) -> Round:
     longer = max(target.frac - source.frac, 0)
     drop = max(source.frac - target.frac, 0)
     half = (1 << drop) >> 1
-    # rounding keeps the order of values: where neither end saturates, nothing does
+    # rounding keeps the order of values: where both ends fit, everything does
     highest = ((source.maximum << longer) + half) >> drop
     lowest = ((source.minimum << longer) + half) >> drop
-    saturates = highest > target.maximum or lowest < target.minimum
+    may_overflow = highest > target.maximum or lowest < target.minimum
     # a rounding counts what it drops: equal ones are one module, wherever the point is
     whole = Format(target.width, 0)
-    rounding = Rounding(drop, whole, saturates)
+    rounding = Rounding(drop, whole, may_overflow, overflow=SATURATE)
     return Round(source.width + longer, rounding)
 
 

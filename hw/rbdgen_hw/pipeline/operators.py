@@ -15,7 +15,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 
 from rbdgen.ir.constants import Addition
-from rbdgen.ir.fixed import Constant, Format
+from rbdgen.ir.fixed import FLAG, Constant, Format
 from rbdgen.ir.ops.reciprocals import reciprocal_table
 from rbdgen.ir.ops.sines import sine_table
 from rbdgen_hw.library import SharedComponent
@@ -27,16 +27,16 @@ SIDES = "ab"
 
 @dataclass(frozen=True)
 class Rounding:
-    """From an exact value with binary point ``frac`` to ``result``; ``saturates`` says whether it can overflow.
+    """From an exact value with binary point ``frac`` to ``result``; ``may_overflow`` says whether it may not fit.
 
-    ``truncates``: bits are dropped instead of rounded half up. ``wraps``: what overflows is cut instead of saturated.
+    ``truncates``: bits are dropped instead of rounded half up. ``overflow``: see :class:`rbdgen.ir.fixed.FixedGraph`.
     """
 
     frac: int
     result: Format
-    saturates: bool
+    may_overflow: bool
     truncates: bool = False
-    wraps: bool = False
+    overflow: str = FLAG
 
     @property
     def drop(self) -> int:
@@ -60,7 +60,7 @@ def _finish(
     negative = rounded[-1]
     upper = rounded[fmt.width - 1 :]
     m.d.comb += overflow.eq(upper != negative.replicate(len(upper)))
-    if rounding.wraps:
+    if rounding.overflow == FLAG:
         m.d.comb += y.eq(rounded)
         return
     lowest = Const(fmt.minimum, signed(fmt.width))
@@ -87,7 +87,7 @@ def _rounded(exact: Value, rounding: Rounding) -> tuple[Value, int]:
 def _outputs(rounding: Rounding) -> dict[str, Member]:
     """The ports of a result."""
     ports = {"y": Out(signed(rounding.result.width))}
-    if rounding.saturates:
+    if rounding.may_overflow:
         ports["overflow"] = Out(1)
     return ports
 
@@ -565,8 +565,8 @@ def _rounding_label(rounding: Rounding) -> str:
     around where it says so."""
     how = "cut" if rounding.truncates and rounding.drop else "to"
     limit = ""
-    if rounding.saturates:
-        limit = "wrap" if rounding.wraps else "sat"
+    if rounding.may_overflow:
+        limit = "wrap" if rounding.overflow == FLAG else "sat"
     return f"{rounding.drop}{how}{rounding.result.width}{limit}"
 
 

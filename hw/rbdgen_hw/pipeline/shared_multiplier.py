@@ -176,9 +176,9 @@ class SharedMultiplier:
                 rounding = Rounding(
                     tap,
                     Format(width, 0),
-                    saturates=any(map(unit.may_overflow, alike)),
+                    may_overflow=any(map(unit.may_overflow, alike)),
                     truncates=True,
-                    wraps=not unit.fixed.saturate,
+                    overflow=unit.fixed.overflow,
                 )
                 cut = Round(len(total), rounding)
                 instantiate(self.m, unit.platform, f"cut_{self.name}_{len(rounds)}", cut)

@@ -221,9 +221,9 @@ class UnitValues:
         return Rounding(
             exact[0],
             self.fixed.formats[i],
-            saturates=self.may_overflow(i),
+            may_overflow=self.may_overflow(i),
             truncates=self.truncates(i),
-            wraps=not self.fixed.saturate,
+            overflow=self.fixed.overflow,
         )
 
     def start_phases(self, i: int, later: int = 0) -> list[int]:

@@ -67,7 +67,7 @@ class OperationCheck:
     def early(self) -> int:
         """Cycles between what a sum starts from and its accumulator."""
         device = self.device
-        overflow = device.limit if self.fixed.saturate else device.flag
+        overflow = device.limit if self.fixed.saturates else device.flag
         whole = max(device.select, device.routing) + device.add + device.level + overflow
         behind = device.multiply_cycles or device.aligning_cycles
         return 1 if behind and whole > device.period else 0
@@ -231,7 +231,7 @@ class OperationCheck:
             return timing
         if not self.fixed.may_overflow(i):
             return timing
-        if self.fixed.saturate:
+        if self.fixed.saturates:
             return replace(timing, delay=timing.delay + self.device.limit)
         return replace(timing, flag=self.device.flag)
 

@@ -80,7 +80,7 @@ class Operators:
     @cached_property
     def starting_cycles(self) -> int:
         """Cycles between what a sum starts from and its accumulator."""
-        return self.device.starting_cycles(self.fixed.saturate)
+        return self.device.starting_cycles(self.fixed.saturates)
 
     def starting(self, i: int) -> int:
         """Cycles from when the first product of node ``i`` takes its factors to when what is added to it is read."""
@@ -150,7 +150,7 @@ class Operators:
         levels = self.fixed.constants[hardest].graph.depth
         limit = 0.0
         if self.fixed.may_overflow(hardest):
-            limit = device.limit if self.fixed.saturate else device.flag
+            limit = device.limit if self.fixed.saturates else device.flag
         before = device.reach
         sign = self.sign_delay(hardest)
         room = device.period - before - sign - limit - device.add
@@ -226,7 +226,7 @@ class Operators:
             return 0.0, 0.0
         if not self.fixed.may_overflow(self._hardest_turn(i)):
             return 0.0, 0.0
-        if self.fixed.saturate:
+        if self.fixed.saturates:
             return self.device.limit, 0.0
         return 0.0, self.device.flag
 

@@ -133,7 +133,7 @@ class _Model:
                 width = self._width(i)
                 # results at the same bits of an accumulator share a check for overflow
                 beyond[tap, width] = max(1, accumulator.width - tap - width)
-        per_bit = fabric.saturation if self.fixed.saturate else fabric.flag
+        per_bit = fabric.saturation if self.fixed.saturates else fabric.flag
         return luts + per_bit * sum(beyond.values())
 
     def _factors(self, accumulator: Accumulator, side: int) -> dict[Hashable, int]:
@@ -275,7 +275,7 @@ class _Model:
             total += self._rounding(node, rounded)
         if not self.fixed.may_overflow(i):
             return total
-        if self.fixed.saturate:
+        if self.fixed.saturates:
             return total + self.fabric.saturation * fmt.width
         beyond = max(rounded - fmt.width, 1)
         return total + self.fabric.flag * beyond

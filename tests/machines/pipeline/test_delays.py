@@ -24,7 +24,7 @@ def test_saturation_costs_what_the_device_says() -> None:
     fixed = design("pendulum2", functions=common(), ii=3, overflow="saturate").fixed
     device = DEVICES["ecp5"]
     free = dataclasses.replace(device, limit=0.0)
-    wrapping = dataclasses.replace(fixed, saturate=False)
+    wrapping = dataclasses.replace(fixed, overflow="flag")
     costs = {
         i: (Operators(fixed, device).delays(i).after - Operators(fixed, free).delays(i).after)
         for i, node in fixed.graph

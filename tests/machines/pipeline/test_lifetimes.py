@@ -48,7 +48,7 @@ def test_both_products_of_a_sum_are_made_at_once_where_a_multiplier_is_spare() -
         products = builder.mul(a, b), builder.mul(c, d)
         total = builder.add(*products)
     graph = builder.graph({"total": total})
-    fixed = FixedGraph(graph, (Format(18, 8),) * len(graph.nodes), {}, saturate=False)
+    fixed = FixedGraph(graph, (Format(18, 8),) * len(graph.nodes), {})
     device = get_device("ecp5").at_clock(50)
     one, two = (schedule(fixed, device, 4, spare=spare) for spare in (0, 1))
     for times, starts in ((one, 2), (two, 1)):
