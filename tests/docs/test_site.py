@@ -99,7 +99,7 @@ def test_files_that_pages_name_exist(page: Path) -> None:
     named |= {
         f"rbdgen/{n}"
         for n in re.findall(
-            r"`((?:algo|golden|layout|passes|schedule|ir|report|model)/\w+\.py)`", text
+            r"`((?:algo|golden|machines/pipeline|tracing|passes|ir|report|model)/\w+\.py)`", text
         )
     }
     missing = sorted(name for name in named if not (ROOT / name).exists())

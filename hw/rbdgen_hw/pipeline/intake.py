@@ -112,13 +112,25 @@ class RangeCheck(SharedComponent):
             joined[word] = any_of(times)
         return joined
 
-    def _keep(self, m: Module, value: Value, name: str, stage: int) -> Value:
+    def _keep(
+        self,
+        m: Module,
+        value: Value,
+        name: str,
+        stage: int,
+    ) -> Value:
         """``value``, or what that was in the cycle before where there are registers at this ``stage``."""
         if stage > self.cycles:
             return value
         return registered(m, value, name, reset_less=True)
 
-    def _found(self, m: Module, word: Value, strobes: Strobes, name: str) -> Value:
+    def _found(
+        self,
+        m: Module,
+        word: Value,
+        strobes: Strobes,
+        name: str,
+    ) -> Value:
         """Whether what stands at a position of the beat is outside its range, ``strobes`` saying which word that is."""
         kept = {}
         for operand, strobe in strobes.items():
@@ -127,7 +139,13 @@ class RangeCheck(SharedComponent):
         outside = self._outside(m, word, kept, name)
         return self._keep(m, outside, f"{name}_outside", _FOUND)
 
-    def _outside(self, m: Module, word: Value, strobes: Strobes, name: str) -> Value:
+    def _outside(
+        self,
+        m: Module,
+        word: Value,
+        strobes: Strobes,
+        name: str,
+    ) -> Value:
         """Whether ``word`` is outside the bounds of the operand that it is now."""
         width = max(operand.format.width for operand in strobes)
         parts = self._extended(m, word, strobes, width, name)
@@ -165,7 +183,13 @@ class RangeCheck(SharedComponent):
             parts.append(part)
         return parts
 
-    def _chosen(self, m: Module, values: Iterable[Value], width: int, name: str) -> Value:
+    def _chosen(
+        self,
+        m: Module,
+        values: Iterable[Value],
+        width: int,
+        name: str,
+    ) -> Value:
         """The one of the values that is not 0, if any."""
         signal = Signal(signed(width), name=f"{name}_now")
         m.d.comb += signal.eq(or_of(values))

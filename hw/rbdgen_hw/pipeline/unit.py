@@ -156,7 +156,12 @@ class FoldedUnit(UnitOperators):
             wider[k] = Format(width, fmt.frac)
         return op, tuple(wider)
 
-    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
+    def sum(
+        self,
+        i: int,
+        op: str,
+        formats: tuple[Format, ...],
+    ) -> Sum:
         m = self.m
         signed_args = self.folds.signed(i)
         rounding = self.rounding(i)
@@ -217,7 +222,13 @@ class FoldedUnit(UnitOperators):
         length = chain_length(finish, cycle, self.ii)
         return self.kept[node][length - 1]
 
-    def by_turn(self, start: int, values: Sequence[Value], shape: ShapeLike, name: str) -> Value:
+    def by_turn(
+        self,
+        start: int,
+        values: Sequence[Value],
+        shape: ShapeLike,
+        name: str,
+    ) -> Value:
         """The value of the turn that begins in ``start``. Operations that read the same values at the same times have
         one choice in common."""
         phases = self.turn_phases(start)

@@ -109,7 +109,12 @@ class UnitOperators(UnitValues):
         """Operation of the operator of node ``i``, and its arguments' formats."""
         return self.fixed.name(i), self.formats(i)
 
-    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
+    def sum(
+        self,
+        i: int,
+        op: str,
+        formats: tuple[Format, ...],
+    ) -> Sum:
         """The operator of a sum."""
         rounding = self.rounding(i)
         return Sum(op, formats, rounding)
