@@ -27,11 +27,11 @@ from host_side import DEVICE_BYTES, operands
 from rbdgen import Design, Options, compile_robot, load_robot, native
 from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.functions.registry import common
-from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.protocol.datagrams import BODY_BYTES, padded
+from rbdgen.shells.datagram_shell import DatagramShell, UdpServer
 from rbdgen_sim.comparison import differences
 from rbdgen_sim.faults import Faults, UdpRelay
 

@@ -23,8 +23,8 @@ from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.host.driver import Driver
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import StreamLink
+from rbdgen.shells.shell import ShellModel
 from rbdgen_sim.axi import DmaModel
 
 ROBOTS = {"iiwa14": "fixed", "hyq": "floating"}

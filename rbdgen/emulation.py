@@ -19,13 +19,13 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.functions import registry
 from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.record import Function
-from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import Manifest, manifest_from
-from rbdgen.host.shell import Compute, Forget, Load, ShellModel
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import TaskFormat
 from rbdgen.report.design import manifest
+from rbdgen.shells.datagram_shell import DatagramShell, UdpServer
+from rbdgen.shells.shell import Compute, Forget, Load, ShellModel
 
 DIGEST = "0123456789abcdef" * 4
 """A Verilog file's, of no file in particular."""
@@ -74,7 +74,7 @@ def serve_bit_true(design: Design, address: str = "127.0.0.1:0") -> UdpServer:
 
 
 def _bit_true_parts(design: Design) -> tuple[bytes, TaskFormat, Compute, Load, Forget]:
-    """Of the design's bit-true model what an :class:`rbdgen.host.shell.AcceleratorModel` is made of."""
+    """Of the design's bit-true model what an :class:`rbdgen.shells.shell.AcceleratorModel` is made of."""
     held: dict[str, int] = {}
 
     def compute(

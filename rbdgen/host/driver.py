@@ -21,7 +21,6 @@ from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
-from rbdgen.host.shell import AcceleratorModel
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -94,7 +93,7 @@ class Driver:
         self.manifest, self.link, self.progress = manifest, link, progress
         self.on_flags = checked_reaction(flags)
         # a model in this process is copied by a fork, unlike a board
-        own = isinstance(link, ByteLink) and isinstance(link.transport, AcceleratorModel)
+        own = isinstance(link, ByteLink) and getattr(link.transport, "in_process", False)
         self.access = Access(own)
         self.parameters = Parameters(manifest.tasks, link, self.access)
         self.arrays: dict[str, FunctionArrays] = {}

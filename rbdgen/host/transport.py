@@ -32,7 +32,7 @@ MOST_UNREAD = 1 << 22
 
 
 class Transport(Protocol):
-    """Bytes to and from a device."""
+    """Bytes to and from a device. One with a true attribute ``in_process`` is a model in this process."""
 
     def write(self, data: bytes) -> None:
         """Send all of ``data``. LinkError if the device is gone, or takes nothing."""

@@ -269,3 +269,24 @@ def split_packets(stream: bytes, lengths: Sequence[int]) -> tuple[list[bytes], b
     starts, rest = packet_starts(stream, lengths)
     packets = [stream[k : k + lengths[code_of(stream[k : k + 1])]] for k in starts.tolist()]
     return packets, stream[rest:]
+
+
+MINIMUM_BUFFER = 16384
+"""Bytes: room for 256 tasks of usual arms."""
+REQUESTS = 16
+"""For so many requests there is room beside what is promised."""
+
+
+def buffer_bytes(tasks: TaskFormat) -> int:
+    """Bytes of datagrams that a shell keeps: room for four of the longest tasks, a power of two."""
+    longest = max(map(padded, task_lengths(tasks)))
+    datagrams = -(-longest // BODY_BYTES)
+    four = 4 * (longest + datagrams * OVERHEAD_BYTES)
+    whole = four + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
+    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
+
+
+def capacity(tasks: TaskFormat) -> int:
+    """The share of its buffer that a shell promises: all but what some requests take and the word that a full one
+    leaves free."""
+    return buffer_bytes(tasks) - REQUESTS * OVERHEAD_BYTES - WORD_BYTES

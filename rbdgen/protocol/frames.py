@@ -19,6 +19,8 @@ from dataclasses import fields as dataclass_fields
 from enum import IntEnum
 from typing import NamedTuple
 
+from rbdgen.protocol.tasks import TaskFormat
+
 FLAG = 0x7E
 ESCAPE = 0x7D
 ESCAPE_BIT = 0x20
@@ -174,3 +176,23 @@ def read_version(payload: bytes) -> tuple[int, int] | None:
 
 STATUS_BYTES = struct.calcsize(Status.LAYOUT)
 """Length of a hello's answer."""
+
+MINIMUM_BUFFER = 2048
+"""Bytes: one block memory of the smallest devices."""
+
+
+def buffer_bytes(tasks: TaskFormat) -> int:
+    """Bytes of frames that a shell keeps: room for four of the longest tasks, a power of two."""
+    longest = max(map(tasks.task.packet_bytes, tasks.task_words.values())) + FRAME_BYTES
+    return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
+
+
+def capacity(tasks: TaskFormat) -> int:
+    """The share of its buffer that a shell promises: all but what two hellos take and the place that a full one leaves
+    free."""
+    return buffer_bytes(tasks) - 2 * (FRAME_BYTES + NONCE_BYTES) - 1
+
+
+def error_bytes(tasks: TaskFormat) -> int:
+    """Length of a task of a function that the accelerator does not have, and of its answer: one word."""
+    return tasks.task.packet_bytes(0)

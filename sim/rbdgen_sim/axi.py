@@ -29,10 +29,10 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import beats_of, packet_of, stream_beats, stream_bytes
 from rbdgen.protocol.registers import IDENTITY_WORDS, VERSION, Control, Register
 from rbdgen.protocol.tasks import CALIBRATE
+from rbdgen.shells.shell import ShellModel
 from rbdgen_sim.cocotb_bench import Bench, read_job, write_outcome
 
 

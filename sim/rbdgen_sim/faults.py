@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdgen.host.datagram_shell import STOP_SECONDS, DatagramShell, UdpThread
 from rbdgen.host.transport import Transport
 from rbdgen.host.udp import split_address
 from rbdgen.protocol.datagrams import MOST_BYTES, Kind, datagram_bytes
+from rbdgen.shells.datagram_shell import STOP_SECONDS, DatagramShell, UdpThread
 
 
 @dataclass

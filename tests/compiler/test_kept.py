@@ -10,7 +10,7 @@ import pytest
 
 from rbdgen import Budget, Design, Options, RbdgenWarning, Target, compile_robot, load_robot
 from rbdgen.caching import cache_folder
-from rbdgen.compiler.kept import CACHE, kept_design
+from rbdgen.cli.commands import CACHE, kept_design
 from rbdgen_hw.emit import design_verilog
 
 ROBOT = load_robot("pendulum2")

@@ -17,8 +17,8 @@ import pytest
 
 from rbdgen import Design
 from rbdgen.emulation import bit_true_shell, manifest_of
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.transport import Transport
+from rbdgen.shells.shell import ShellModel
 from tests.conftest import design
 from tests.host.native import CPP, SANITIZED, needs_compiler, on_tcp, run, runtime, written
 

@@ -12,12 +12,12 @@ import numpy as np
 from rbdgen import Design
 from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.host.datagram_link import HostEnd
-from rbdgen.host.datagram_shell import Address, DatagramShell
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import DatagramLink, connect
 from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.packets import read_results, task_packets
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, Packing, ResultWord, TaskFormat
+from rbdgen.shells.datagram_shell import Address, DatagramShell
 from rbdgen_sim.faults import Faults, FaultyPort
 
 KINDS = ("lost", "doubled", "late", "damaged", "strangers")

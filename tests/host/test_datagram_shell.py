@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rbdgen.emulation import bit_true_datagrams
-from rbdgen.host.datagram_shell import OWNED_SECONDS, DatagramShell
 from rbdgen.protocol.datagrams import (
     BODY_BYTES,
     DATAGRAM_VERSION,
@@ -23,6 +22,7 @@ from rbdgen.protocol.datagrams import (
 )
 from rbdgen.protocol.packets import header, set_tag, task_packets
 from rbdgen.protocol.tasks import Flag
+from rbdgen.shells.datagram_shell import OWNED_SECONDS, DatagramShell
 from tests.conftest import design
 from tests.host.ethernet import LONG, long_shell, with_check_sum
 

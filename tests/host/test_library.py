@@ -13,7 +13,6 @@ from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.host.driver import Driver, Tasks, limit
 from rbdgen.host.manifest import Entry, Manifest, Shape
-from rbdgen.host.shell import ShellModel
 from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.protocol.packets import header
@@ -24,6 +23,7 @@ from rbdgen.protocol.tasks import (
     join_header,
     task_format,
 )
+from rbdgen.shells.shell import ShellModel
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
 from tests.conftest import design

@@ -10,9 +10,9 @@ import pytest
 
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true_datagrams, bit_true_shell, manifest_of
-from rbdgen.host.datagram_shell import DatagramShell, UdpServer
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.protocol.datagrams import padded
+from rbdgen.shells.datagram_shell import DatagramShell, UdpServer
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Faults, UdpRelay
 from tests.host.ethernet import faults, slow_bit_true

@@ -21,8 +21,8 @@ from rbdgen.emulation import DIGEST, bit_true_shell
 from rbdgen.errors import ConfigError, LinkError, RbdgenError
 from rbdgen.host.driver import Driver
 from rbdgen.host.manifest import KEY, Manifest, identity_of, read_manifest
-from rbdgen.host.shell import ShellModel
 from rbdgen.report.design import manifest
+from rbdgen.shells.shell import ShellModel
 from tests.conftest import design
 from tests.mutants import mutants
 

@@ -15,9 +15,9 @@ from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.parameters import RESETS
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
+from rbdgen.shells.shell import ShellModel
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.axi import DmaModel
 from rbdgen_sim.comparison import random_operands

@@ -15,7 +15,6 @@ import pytest
 from rbdgen import parameter_values
 from rbdgen.emulation import bit_true, manifest_of, serve_bit_true
 from rbdgen.errors import LinkError, RbdgenWarning
-from rbdgen.host.datagram_shell import MOST_OF_SENDER, UdpServer
 from rbdgen.host.driver import Driver
 from rbdgen.host.udp import UdpPort, split_address
 from rbdgen.protocol.datagrams import (
@@ -26,6 +25,7 @@ from rbdgen.protocol.datagrams import (
     read_datagram,
     request_bytes,
 )
+from rbdgen.shells.datagram_shell import MOST_OF_SENDER, UdpServer
 from rbdgen_sim.comparison import check_mixed, random_operands
 from rbdgen_sim.faults import Faults, UdpRelay
 from tests.conftest import design

@@ -12,9 +12,9 @@ from rbdgen import Design
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Answers, Driver, Tasks
 from rbdgen.host.manifest import Manifest
-from rbdgen.host.shell import ShellModel
 from rbdgen.host.transport import Transport
 from rbdgen.protocol.frames import Deframer, frame_bytes
+from rbdgen.shells.shell import ShellModel
 from tests.conftest import design
 from tests.host.native import (
     Answer,

@@ -15,8 +15,6 @@ from amaranth.sim import Simulator
 
 from rbdgen.emulation import bit_true_datagrams, manifest_of
 from rbdgen.errors import ConfigError
-from rbdgen.host.datagram_shell import DatagramShell as Model
-from rbdgen.host.datagram_shell import buffer_bytes, capacity
 from rbdgen.host.sessions import Arrivals
 from rbdgen.ir.number_formats import Format
 from rbdgen.protocol.datagrams import (
@@ -41,6 +39,8 @@ from rbdgen.protocol.datagrams import (
 )
 from rbdgen.protocol.packets import code_of, task_rows
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
+from rbdgen.shells.datagram_shell import DatagramShell as Model
+from rbdgen.shells.datagram_shell import buffer_bytes, capacity
 from rbdgen_hw.shells.datagram_receiver import COUNTERS, DatagramReceiver, Record
 from rbdgen_hw.shells.datagram_sender import PATIENCE, DatagramSender
 from rbdgen_hw.shells.datagrams import DatagramShell

@@ -13,10 +13,10 @@ from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
 from rbdgen.host.manifest import identity_of
-from rbdgen.host.shell import ShellModel, buffer_bytes
-from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, frame_bytes
+from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, buffer_bytes, frame_bytes
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen.report.design import manifest
+from rbdgen.shells.shell import ShellModel
 from rbdgen_hw.shells.frame_receiver import COUNTERS, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
 from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles

@@ -37,7 +37,7 @@ def test_a_robot_and_its_golden_model_need_neither_graphs_nor_sparse_matrices(co
 
 
 def test_a_driver_loads_no_compiler() -> None:
-    modules = loaded("import rbdgen.host.driver, rbdgen.host.pynq, rbdgen.host.shell")
+    modules = loaded("import rbdgen.host.driver, rbdgen.host.pynq")
     folders = {".".join(m.split(".")[:2]) for m in modules if m.startswith("rbdgen.")}
     assert folders == {
         f"rbdgen.{name}"

@@ -9,8 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen.host.datagram_shell import buffer_bytes, capacity
-from rbdgen.protocol.datagrams import WORD_BYTES
+from rbdgen.protocol.datagrams import WORD_BYTES, buffer_bytes, capacity
 from rbdgen_hw.library import SharedComponent, forward, instantiate
 from rbdgen_hw.shells.datagram_receiver import (
     ADDRESS_BITS,

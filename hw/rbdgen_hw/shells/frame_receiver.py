@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Bytes from a link into whole frames: unescaping, checking, and a buffer that keeps only what is whole.
 
-It counts and drops exactly as :class:`rbdgen.host.shell.ShellModel` does; only it can run out of room, too.
+It counts and drops exactly as :class:`rbdgen.shells.shell.ShellModel` does; only it can run out of room, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.host.shell import buffer_bytes, error_bytes
 from rbdgen.protocol.frames import (
     CRC_BYTES,
     ESCAPE,
@@ -21,6 +20,8 @@ from rbdgen.protocol.frames import (
     HEAD_BYTES,
     NONCE_BYTES,
     Kind,
+    buffer_bytes,
+    error_bytes,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
 from rbdgen_hw.fifo import offer, ring_memory

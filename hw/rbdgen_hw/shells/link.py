@@ -13,8 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
-from rbdgen.host.shell import capacity
-from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION
+from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION, capacity
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
 from rbdgen_hw.pipeline.replicas import top_level

@@ -18,35 +18,27 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rbdgen.errors import LinkError
-from rbdgen.host.shell import AcceleratorModel
 from rbdgen.host.udp import RECEIVE_BUFFER, split_address
 from rbdgen.protocol.datagrams import (
-    BODY_BYTES,
     DATAGRAM_VERSION,
     MOST_BYTES,
-    OVERHEAD_BYTES,
     STATUS_BYTES,
-    WORD_BYTES,
     Datagram,
     Kind,
     Mark,
     Status,
     ahead,
+    capacity,
     datagram_bytes,
     following,
     join_packets,
-    padded,
     read_datagram,
     result_lengths,
     split_packets,
     task_lengths,
 )
-from rbdgen.protocol.tasks import TaskFormat
+from rbdgen.shells.shell import AcceleratorModel
 
-MINIMUM_BUFFER = 16384
-"""Bytes: room for 256 tasks of usual arms."""
-REQUESTS = 16
-"""For so many requests there is room beside what is promised."""
 REQUESTING = (Kind.HELLO, Kind.OPEN)
 """Datagrams that ask for a status."""
 OWNED_SECONDS = 1.0
@@ -54,21 +46,6 @@ OWNED_SECONDS = 1.0
 
 Address = Any
 """Of a host, as sockets have it."""
-
-
-def buffer_bytes(tasks: TaskFormat) -> int:
-    """Bytes of datagrams that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(map(padded, task_lengths(tasks)))
-    datagrams = -(-longest // BODY_BYTES)
-    four = 4 * (longest + datagrams * OVERHEAD_BYTES)
-    whole = four + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
-    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
-
-
-def capacity(tasks: TaskFormat) -> int:
-    """The share of its buffer that a shell promises: all but what some requests take and the word that a full one
-    leaves free."""
-    return buffer_bytes(tasks) - REQUESTS * OVERHEAD_BYTES - WORD_BYTES
 
 
 @dataclass

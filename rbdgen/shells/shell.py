@@ -2,13 +2,14 @@
 
 The accelerator answers task packets by a function that it is given, such as a design's bit-true model. The shell keeps
 the protocol byte for byte. Neither has time: everything that was written is answered at the next reading, functions in
-any order, as the RTL may. With Ethernet it is :mod:`rbdgen.host.datagram_shell`.
+any order, as the RTL may. With Ethernet it is :mod:`rbdgen.shells.datagram_shell`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from rbdgen.protocol.frames import (
     Frame,
     Kind,
     Status,
+    buffer_bytes,
+    capacity,
+    error_bytes,
     frame_bytes,
 )
 from rbdgen.protocol.packets import (
@@ -51,6 +55,9 @@ class AcceleratorModel:
     compute: Compute
     load: Load | None = None
     forget: Forget = lambda: None
+
+    in_process: ClassVar[bool] = True
+    """Unlike a board it is copied by a fork (:mod:`rbdgen.host.driver`)."""
 
     def __post_init__(self) -> None:
         self.reset()
@@ -114,27 +121,6 @@ class AcceleratorModel:
     def errors(self, packets: Sequence[bytes]) -> list[bytes]:
         """Answers to tasks of a function that there is not."""
         return [self.answer(packet, Flag.FUNCTION) for packet in packets]
-
-
-MINIMUM_BUFFER = 2048
-"""Bytes: one block memory of the smallest devices."""
-
-
-def buffer_bytes(tasks: TaskFormat) -> int:
-    """Bytes of frames that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(map(tasks.task.packet_bytes, tasks.task_words.values())) + FRAME_BYTES
-    return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
-
-
-def capacity(tasks: TaskFormat) -> int:
-    """The share of its buffer that a shell promises: all but what two hellos take and the place that a full one leaves
-    free."""
-    return buffer_bytes(tasks) - 2 * (FRAME_BYTES + NONCE_BYTES) - 1
-
-
-def error_bytes(tasks: TaskFormat) -> int:
-    """Length of a task of a function that the accelerator does not have, and of its answer: one word."""
-    return tasks.task.packet_bytes(0)
 
 
 @dataclass
