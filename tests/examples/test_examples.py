@@ -65,6 +65,7 @@ def test_new_algorithm() -> None:
     assert 0 < int(rows["built in"]) < int(rows["textbook"])
 
 
+@pytest.mark.thorough
 def test_task_space() -> None:
     out = run("task_space.py", "--seconds", "1.5")
     exact = figure(out, r"float64: off the circle by (\S+) mm")
@@ -101,6 +102,7 @@ def test_controller_names_what_is_missing() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
+@pytest.mark.thorough
 def test_stand() -> None:
     out = run("stand.py", "--seconds", "0.6")
     strays = [float(x) for x in re.findall(r"strays by (\S+) mm", out)]

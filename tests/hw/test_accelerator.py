@@ -55,7 +55,7 @@ def test_bits_and_cycles(ii: int, device: str, tmp_path: Path) -> None:
     [
         (1, "generic125", "two"),
         (3, "gw5a", "two"),
-        (5, "gw5a", "one"),
+        pytest.param(5, "gw5a", "one", marks=pytest.mark.thorough),
         pytest.param(3, "generic250", "two", marks=pytest.mark.thorough),
         pytest.param(3, "generic125", "one", marks=pytest.mark.thorough),
     ],
@@ -89,7 +89,7 @@ def test_every_function_alone(
 @pytest.mark.parametrize(
     ("ii", "programs", "options"),
     [
-        (1, "two", {}),
+        pytest.param(1, "two", {}, marks=pytest.mark.thorough),
         (4, "one", {}),
         (3, "two", LARGE),
         pytest.param(5, "two", {}, marks=pytest.mark.thorough),

@@ -50,7 +50,8 @@ def run_axi(tasks: int, stall: float, batch: int, work: Path, ii: int, replicas:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("ii", "replicas"), [(4, 1), (1, 2), pytest.param(4, 3, marks=pytest.mark.thorough)]
+    ("ii", "replicas"),
+    [(4, 1), *(pytest.param(*more, marks=pytest.mark.thorough) for more in ((1, 2), (4, 3)))],
 )
 def test_tasks_cross_stalling_channels(ii: int, replicas: int, tmp_path: Path) -> None:
     outcome = run_axi(TASKS, 0.3, 149, tmp_path, ii, replicas)

@@ -32,7 +32,7 @@ def other(robot: Robot, seed: int = 1) -> Robot:
     return varied_robot(robot, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("name", ["iiwa14", "hyq"])
+@pytest.mark.parametrize("name", ["iiwa14", pytest.param("hyq", marks=pytest.mark.thorough)])
 def test_the_model_becomes_that_of_another_robot(name: str) -> None:
     d = design(name, functions=("id", "m", "did"), ii=4, calibratable=True)
     for robot in (None, other(d.robot)):
@@ -49,7 +49,7 @@ def test_the_model_becomes_that_of_another_robot(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["pendulum2", "iiwa14"])
+@pytest.mark.parametrize("name", ["pendulum2", pytest.param("iiwa14", marks=pytest.mark.thorough)])
 def test_every_loaded_robot_keeps_the_target(name: str) -> None:
     """Also entries that are far smaller after a reset than with what may be loaded."""
     d = compile_robot(load_robot(name), Options(("id", "m", "did"), ii=4, calibratable=True))
@@ -60,7 +60,10 @@ def test_every_loaded_robot_keeps_the_target(name: str) -> None:
             assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
 
 
-@pytest.mark.parametrize(("ii", "constants"), [(1, "logic"), (4, "logic"), (4, "multipliers")])
+@pytest.mark.parametrize(
+    ("ii", "constants"),
+    [(1, "logic"), pytest.param(4, "logic", marks=pytest.mark.thorough), (4, "multipliers")],
+)
 def test_the_hardware_becomes_that_of_another_robot(
     ii: int, constants: str, tmp_path: Path
 ) -> None:

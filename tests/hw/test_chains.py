@@ -116,11 +116,13 @@ def latency(links: int, function: str, **more: str) -> int:
     return d.promised_latency(function)
 
 
+@pytest.mark.thorough
 def test_derivatives_beside_them_do_not_make_torques_slow() -> None:
     d = compile_robot(snake(16), Options(("id", "did"), word=26, inverse_dynamics="scan"))
     assert d.promised_latency("id") < 16
 
 
+@pytest.mark.thorough
 def test_twice_the_links_cost_a_constant_number_of_cycles() -> None:
     scans = [latency(n, "id", inverse_dynamics="scan") for n in (4, 8, 16)]
     assert scans[-1] - scans[0] <= 4

@@ -198,7 +198,10 @@ def prove(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [False, True])
-@pytest.mark.parametrize(("width", "depth"), [(1, 1), (2, 2), (1, 3)])
+@pytest.mark.parametrize(
+    ("width", "depth"),
+    [(2, 2), *(pytest.param(1, depth, marks=pytest.mark.thorough) for depth in (1, 3))],
+)
 def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) -> None:
     spec = FifoSpec(width, depth, block)
     result = prove(spec, [spec.w_data, spec.w_en, spec.r_en], tmp_path, 3 * depth + 4, bounded=True)

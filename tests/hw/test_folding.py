@@ -17,7 +17,7 @@ from tests.conftest import component, in_words
 @pytest.mark.parametrize(
     ("functions", "ii", "kwargs"),
     [
-        (("id",), 4, {}),
+        pytest.param(("id",), 4, {}, marks=pytest.mark.thorough),
         (("id", "m"), 12, {}),
         (("id",), 8, {"overflow": "saturate", "rounding": "truncate", "constants": "logic"}),
         pytest.param(("id",), 4, {"error": {"all": 1e-2}}, marks=pytest.mark.thorough),

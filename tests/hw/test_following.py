@@ -34,7 +34,7 @@ def damped(robot: Robot, damping: float) -> Robot:
     ("text", "functions", "more"),
     [
         (HAND, common(), {}),
-        (TURNING, common(), {"ii": 1}),
+        pytest.param(TURNING, common(), {"ii": 1}, marks=pytest.mark.thorough),
         pytest.param(
             HAND,
             ("id", "m", "did"),
@@ -42,7 +42,7 @@ def damped(robot: Robot, damping: float) -> Robot:
             marks=pytest.mark.thorough,
         ),
         (HAND, ("id", "did"), {"forces": True, "calibratable": True}),
-        (HAND, ("fd", "roll"), {}),
+        pytest.param(HAND, ("fd", "roll"), {}, marks=pytest.mark.thorough),
     ],
 )
 def test_a_hand_becomes_hardware(

@@ -54,7 +54,14 @@ def test_the_equivalent_robot_keeps_its_torques(name: str) -> None:
         assert difference(robot, equivalent(robot).robot) < 1e-11
 
 
-@pytest.mark.parametrize("name", JOINT_TYPES)
+FEW = ("revolute", "cylindrical", "spherical")
+"""Joint types that stand for all: a coordinate, two, and a quaternion."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in FEW else pytest.param(n, marks=pytest.mark.thorough) for n in JOINT_TYPES],
+)
 def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
     robot = arm(examples(JOINT_TYPES[name])[-1])
     d = compile_robot(robot, Options(FUNCTIONS, ii=8, word=18))

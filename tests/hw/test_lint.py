@@ -64,7 +64,10 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
         pytest.param(
             {"functions": common(), "ii": 1, "error": {"all": 1e-6}}, marks=pytest.mark.thorough
         ),
-        {"functions": ("id", "step", "roll"), "ii": 2, "time_step": 0.005},
+        pytest.param(
+            {"functions": ("id", "step", "roll"), "ii": 2, "time_step": 0.005},
+            marks=pytest.mark.thorough,
+        ),
         {
             "functions": common(),
             "ii": 4,
@@ -82,7 +85,7 @@ def test_the_ip_core_lints_clean(options: dict, tmp_path: Path) -> None:
     assert verilator.lint([waived, core, shell], f"{d.name}_axi") == []
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_wide_robot_lints_clean(tmp_path: Path) -> None:
     """A quadruped's mass matrix in one beat."""
     d = compile_robot(load_robot("hyq", "floating"), in_words(functions=("id", "m"), ii=1))
