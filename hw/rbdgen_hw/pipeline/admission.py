@@ -2,8 +2,8 @@
 """Admission of tasks: which one starts what and when, by which exit it leaves, and its header there.
 
 Tasks start when the pipelines' phase and a credit allow: a credit is room in the exit's lane or loop. What comes back
-by a loop starts before any new task of the same program; a second pass in a program of its own leaves a few turns to
-new tasks, which else would keep those behind them from the other program.
+by a loop starts before any new task of the same program; a second pass in a program of its own leaves a few intervals
+to new tasks, which else would keep those behind them from the other program.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Admission:
         for function in self.tasks.functions:
             first_pass = self.network.passes(function)[0]
             if first_pass.program == program:
-                # a turn left to a task whose exit has no room would be lost
+                # an interval left to a task whose exit has no room would be lost
                 available = self.credits[first_pass.name].available
                 found.append(self._asked(function) & available)
         return any_of(found)

@@ -2,10 +2,10 @@
 """Tasks that go through the pipelines more than once: what is known of them, and the loops by which they go back in,
 that from the first pass to the second and that of roll-outs.
 
-What waits in a loop starts before any new task of its program may, but for the second pass, which leaves a few turns to
-new tasks. Credits of the exit that leads into the FIFO guarantee its entries' room. What is known is read from the
-network's records of functions; no function is known by its name here. Results become operands in another fixed-point
-format.
+What waits in a loop starts before any new task of its program may, but for the second pass, which leaves a few
+intervals to new tasks. Credits of the exit that leads into the FIFO guarantee its entries' room. What is known is read
+from the network's records of functions; no function is known by its name here. Results become operands in another
+fixed-point format.
 """
 
 from __future__ import annotations
@@ -235,9 +235,9 @@ class FeedbackLoop(Loop):
 
     ``available``: by function that takes two passes, its exit has room for results; ``meant``, by function: the task
     that waits longest is one of it. ``wanted``: a new task could start in the program of the second pass. It may if the
-    loop is not ``first``: that leaves as many turns to new tasks as :data:`rbdgen.machines.pipeline.mixes.MOST_YIELDS`
-    from when something waits until nothing does, where the first pass has a program of its own
-    (:func:`rbdgen.machines.pipeline.mixes.yields`), else none.
+    loop is not ``first``: that leaves as many intervals to new tasks as
+    :data:`rbdgen.machines.pipeline.mixes.MOST_YIELDS` from when something waits until nothing does, where the first
+    pass has a program of its own (:func:`rbdgen.machines.pipeline.mixes.yields`), else none.
     """
 
     def __init__(self, design: Design) -> None:

@@ -1,11 +1,12 @@
-"""Turns that an accelerator needs for tasks of all its functions in a random order, and the way out of their results.
+"""Intervals that an accelerator needs for tasks of all its functions in a random order, and the way out of their
+results.
 
-Every program admits one task per turn, the interval; the stream brings one task per turn at most, and the next one only
-when that has started. A second pass takes a turn of its program as well. Where that is another program than the
-first pass has, it need not take one that a new task waits for: while it waits, tasks of the other program bring turns
-that nobody else wants. It leaves at most :data:`MOST_YIELDS` turns to others, so that it never waits longer than that.
-And a task starts only where its results will find room, which others may take: each lane
-has room of its own, and one stream sends what is in them, result by result.
+Every program admits one task per interval; the stream brings one task per interval at most, and the next one only when
+that has started. A second pass takes an interval of its program as well. Where that is another program than the first
+pass has, it need not take one that a new task waits for: while it waits, tasks of the other program bring intervals
+that nobody else wants. It leaves at most :data:`MOST_YIELDS` intervals to others, so that it never waits longer than
+that. And a task starts only where its results will find room, which others may take: each lane has room of its own, and
+one stream sends what is in them, result by result.
 """
 
 from __future__ import annotations
@@ -90,14 +91,15 @@ class Departures:
 
 
 MOST_YIELDS = 3
-"""Turns that second passes leave to new tasks, from when one waits until none does. Of all seven functions in a random
-order, 0.3% of the turns are lost then; 4.7% would be at none, 1.8% at one."""
+"""Intervals that second passes leave to new tasks, from when one waits until none does. Of all seven functions in a
+random order, 0.3% of the intervals are lost then; 4.7% would be at none, 1.8% at one."""
 TASKS = 10_000
 """Tasks of the random order that is played."""
 
 
 def yields(network: Network) -> bool:
-    """Whether second passes leave turns to new tasks: their program admits some, and first passes have another one."""
+    """Whether second passes leave intervals to new tasks: their program admits some, and first passes have another
+    one."""
     if not network.two_passes:
         return False
     first, second = network.passes(network.two_passes[0])
@@ -105,11 +107,11 @@ def yields(network: Network) -> bool:
     return first.program != second.program and second.program in entries
 
 
-def around_turns(plan: Plan, exit_name: str) -> int:
-    """Turns from one admission to the next of what leaves by an exit that leads back into the pipelines."""
+def around_intervals(plan: Plan, exit_name: str) -> int:
+    """Intervals from one admission to the next of what leaves by an exit that leads back into the pipelines."""
     leaves = plan.schedule.entry_cycles + plan.exits[exit_name]
     cycles = leaves + loop_cycles(plan, exit_name)
-    # tasks are admitted once a turn
+    # tasks are admitted once an interval
     return -(-cycles // plan.schedule.ii)
 
 
@@ -120,23 +122,23 @@ def sending_cycles(plan: Plan, tasks: TaskFormat, function: str) -> int:
     return tasks.task_beats(function) + (plan.schedule.entry_cycles > 1)
 
 
-def mixed_turns(network: Network, plan: Plan, tasks: TaskFormat) -> float:
-    """Turns per task where tasks of all functions come equally often, in a random order."""
+def mixed_intervals(network: Network, plan: Plan, tasks: TaskFormat) -> float:
+    """Intervals per task where tasks of all functions come equally often, in a random order."""
     order = np.random.default_rng(0).integers(0, len(network.functions), TASKS)
-    return order_turns(network, plan, tasks, order)
+    return order_intervals(network, plan, tasks, order)
 
 
-def order_turns(network: Network, plan: Plan, tasks: TaskFormat, order: np.ndarray) -> float:
-    """Turns per task where tasks come in this ``order`` (numbers of functions), without a pause, and results are taken
-    at once. Not for roll-outs: their tasks ask for steps."""
-    turns = _Turns(network, plan, tasks)
+def order_intervals(network: Network, plan: Plan, tasks: TaskFormat, order: np.ndarray) -> float:
+    """Intervals per task where tasks come in this ``order`` (numbers of functions), without a pause, and results are
+    taken at once. Not for roll-outs: their tasks ask for steps."""
+    intervals = _Intervals(network, plan, tasks)
     for k in order.tolist():
-        turns.admit(network.functions[k])
-    return turns.now / len(order)
+        intervals.admit(network.functions[k])
+    return intervals.now / len(order)
 
 
-class _Turns:
-    """Turns of all programs, one after another: when each task is admitted, and each second pass."""
+class _Intervals:
+    """Intervals of all programs, one after another: when each task is admitted, and each second pass."""
 
     def __init__(self, network: Network, plan: Plan, tasks: TaskFormat) -> None:
         self.ii = plan.schedule.ii
@@ -148,24 +150,24 @@ class _Turns:
         self.second_program = network.second_program
         self.yields = MOST_YIELDS if yields(network) else 0
         if self.twice:
-            self.around = around_turns(plan, FEEDBACK)
+            self.around = around_intervals(plan, FEEDBACK)
             self.room = exit_depth(plan, tasks, FEEDBACK)
         self.now = 0
         self.sent: int | None = None
         """The cycle in which the next task's first beat is taken; None: the first task is there already."""
         self.under_way: deque[tuple[int, str]] = deque()
-        """By task between its passes the turn from which it waits for the second one, and its exit."""
+        """By task between its passes the interval from which it waits for the second one, and its exit."""
         self.yielded = 0
 
     def admit(self, function: str) -> None:
-        """Pass turns until a task of ``function`` is admitted, its own included."""
+        """Pass intervals until a task of ``function`` is admitted, its own included."""
         there = 0 if self.sent is None else self.sent + self.sending[function]
-        while not self._turn(function, there <= self.now * self.ii):
+        while not self._interval(function, there <= self.now * self.ii):
             pass
         self.sent = (self.now - 1) * self.ii
 
-    def _turn(self, function: str, there: bool) -> bool:
-        """Pass a turn, in which a task of ``function`` is ``there`` or not; whether it is admitted."""
+    def _interval(self, function: str, there: bool) -> bool:
+        """Pass an interval, in which a task of ``function`` is ``there`` or not; whether it is admitted."""
         cycle = self.now * self.ii
         # second passes come in the order of the first
         waiting = bool(self.under_way) and self.under_way[0][0] <= self.now

@@ -11,7 +11,12 @@ from rbdgen.devices.device import Device, Resources
 from rbdgen.machines.machine import Buffer, Machine
 from rbdgen.machines.pipeline.buffers import Plan
 from rbdgen.machines.pipeline.check import check_plan
-from rbdgen.machines.pipeline.mixes import around_turns, mixed_turns, order_turns, sending_cycles
+from rbdgen.machines.pipeline.mixes import (
+    around_intervals,
+    mixed_intervals,
+    order_intervals,
+    sending_cycles,
+)
 from rbdgen.machines.pipeline.queues import send_cycles
 from rbdgen.machines.pipeline.replicas import all_queues, around_cycles
 from rbdgen.machines.pipeline.resources import estimate
@@ -46,7 +51,7 @@ class Pipeline(Machine):
 
     @property
     def _ii(self) -> int:
-        """Cycles of a turn: every program admits one task in each."""
+        """Cycles in which every program admits one task."""
         return self.plan.schedule.ii
 
     def resources(self, tasks: TaskFormat) -> Resources:
@@ -66,8 +71,8 @@ class Pipeline(Machine):
         return sent + around_cycles(tasks, function)
 
     def steady_latency(self, function: str, tasks: TaskFormat) -> int | None:
-        # tasks that take several turns of a program come back in bunches, and of several accelerators a row waits in
-        # front of them as well
+        # tasks that take several intervals of a program come back in bunches, and of several accelerators a row waits
+        # in front of them as well
         repeats = function == self.network.repeated_name
         if repeats or self.network.admissions(function) > 1 or tasks.replicas > 1:
             return None
@@ -79,23 +84,23 @@ class Pipeline(Machine):
         return self._ii * self.network.admissions(function)
 
     def bunched_cycles(self, function: str) -> int:
-        # tasks that take several turns of a program start behind each other, until the first ones come back
+        # tasks that take several intervals of a program start behind each other, until the first ones come back
         further = self.network.admissions(function) - 1
         if not further:
             return 0
-        return further * (around_turns(self.plan, FEEDBACK) - 1) * self._ii
+        return further * (around_intervals(self.plan, FEEDBACK) - 1) * self._ii
 
     def step_cycles(self, function: str) -> int:
         if function != self.network.repeated_name:
             return 0
-        turns = self.network.evaluations(function) * around_turns(self.plan, AGAIN)
-        return turns * self._ii
+        intervals = self.network.evaluations(function) * around_intervals(self.plan, AGAIN)
+        return intervals * self._ii
 
     def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float:
-        return self._ii * order_turns(self.network, self.plan, tasks, order)
+        return self._ii * order_intervals(self.network, self.plan, tasks, order)
 
     def mixed_interval(self, tasks: TaskFormat) -> float:
-        return self._ii * mixed_turns(self.network, self.plan, tasks)
+        return self._ii * mixed_intervals(self.network, self.plan, tasks)
 
     # inside
 
@@ -107,9 +112,11 @@ class Pipeline(Machine):
         """Cycle 0 of the program that makes the results of a lone task, counted from the cycle after the last beat's
         acceptance: later where another program, or other evaluations of the same one, come first."""
         entry = self.plan.schedule.entry_cycles
-        turns = 0
+        intervals = 0
         if len(self.network.passes(function)) > 1:
-            turns = around_turns(self.plan, FEEDBACK)
+            intervals = around_intervals(self.plan, FEEDBACK)
         elif function == self.network.repeated_name:
-            turns = (self.network.evaluations(function) - 1) * around_turns(self.plan, AGAIN)
-        return entry + turns * self._ii
+            intervals = (self.network.evaluations(function) - 1) * around_intervals(
+                self.plan, AGAIN
+            )
+        return entry + intervals * self._ii

@@ -55,7 +55,7 @@ def row_depth(plan: Plan, tasks: TaskFormat) -> int:
         leaves = entry + plan.exits[name] + 1 + send_cycles(plan, tasks, name)
         longest = max(longest, leaves + around_cycles(tasks, name))
     if FEEDBACK in plan.exits:
-        # a task of two passes goes through twice, and waits for a turn between them
+        # a task of two passes goes through twice, and waits for an interval between them
         longest += entry + plan.exits[FEEDBACK] + loop_cycles(plan, FEEDBACK) + ii
     inside = most_task_beats(tasks) + longest + CREDIT_CYCLES
     rows = -(-inside // ii) + 1

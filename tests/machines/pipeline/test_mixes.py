@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdgen.functions.registry import common
-from rbdgen.machines.pipeline.mixes import mixed_turns, order_turns, yields
+from rbdgen.machines.pipeline.mixes import mixed_intervals, order_intervals, yields
 from tests.conftest import design
 
 ALL = common()
@@ -24,7 +24,7 @@ def test_no_program_admits_more_than_a_task_per_turn(
         for leaving in network.passes(function):
             admitted[leaving.program] = admitted.get(leaving.program, 0) + 1
     bound = max(1.0, max(admitted.values()) / len(functions))
-    found = mixed_turns(network, d.plan, d.tasks)
+    found = mixed_intervals(network, d.plan, d.tasks)
     assert bound - 0.01 <= found <= 1.25 * bound
 
 
@@ -32,7 +32,7 @@ def test_one_function_takes_its_own_interval() -> None:
     for programs in ("two", "one"):
         d = design("pendulum2", functions=ALL, ii=4, programs=programs)
         for k, function in enumerate(ALL):
-            turns = order_turns(d.network, d.plan, d.tasks, np.full(500, k))
+            turns = order_intervals(d.network, d.plan, d.tasks, np.full(500, k))
             assert turns * 4 == pytest.approx(d.interval(function), rel=0.02)
 
 
@@ -59,6 +59,6 @@ def test_tasks_in_a_fixed_order_wait_only_until_results_have_come_together() -> 
     network, plan, tasks = d.network, d.plan, d.tasks
     later = d.promised_latency("fd") - d.promised_latency("m")
     assert later > 0
-    assert order_turns(network, plan, tasks, np.arange(400) % 2) == pytest.approx(1, abs=0.01)
+    assert order_intervals(network, plan, tasks, np.arange(400) % 2) == pytest.approx(1, abs=0.01)
     order = np.repeat([1, 0], 200)
-    assert 1 <= order_turns(network, plan, tasks, order) <= 1 + later / 400
+    assert 1 <= order_intervals(network, plan, tasks, order) <= 1 + later / 400
