@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,12 @@ from rbdgen.errors import RbdgenWarning
 from rbdgen.trials import TaskSet, dense_results
 from rbdgen_hw.emit import accelerator
 from rbdgen_sim.interface import Rtl
+
+
+def few(values: Iterable[Any], *kept: Any) -> list[Any]:
+    """Parameters of which only the ``kept`` ones are tried by ``make test``; the others are thorough."""
+    return [v if v in kept else pytest.param(v, marks=pytest.mark.thorough) for v in values]
+
 
 SHARED_ROBOTS = Path(__file__).parents[2] / "shared" / "robots"
 """URDFs of other projects, where a checkout has them beside it; they are not part of this one."""

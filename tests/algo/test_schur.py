@@ -57,7 +57,8 @@ def operators_fit(space: SchurComplements, inverse: np.ndarray, inertia: np.ndar
         assert error(force, (inertia @ x[..., None])[..., 0]) < 1e-8
 
 
-LENGTHS = [*product((7, 8, 17), (0.0, 0.1), REFERENCES), (32, 0.1, "world"), (64, 0.0, "local")]
+LONGEST = pytest.param(64, 0.0, "local", marks=pytest.mark.thorough)
+LENGTHS = [*product((7, 8, 17), (0.0, 0.1), REFERENCES), (32, 0.1, "world"), LONGEST]
 
 
 @pytest.mark.parametrize(("links", "damping", "reference"), LENGTHS)
@@ -175,6 +176,7 @@ def test_trees_and_loaded_parameters_are_refused() -> None:
         Options(("id",), operational_space="schur")
 
 
+@pytest.mark.thorough
 def test_what_words_cannot_hold_is_refused() -> None:
     """Λ where an arm can be stretched out; what it does to a force has formats all the same."""
     robot = tipped(load_robot("iiwa14"))

@@ -152,7 +152,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
     return Packed(folder, routed, clock, found["made"], found["placed"])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(packed: Packed) -> None:
     """Placement is read back and changed in between."""
     made, routed = sources(packed.made), sources(packed.placed)
@@ -272,7 +272,7 @@ endmodule
 """In place of a MAC: it gives and takes anything."""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_shell_of_datagrams_leaves_the_clock_to_the_accelerator(tmp_path: Path) -> None:
     """Without a MAC, on the slowest grade, with a register in place of an accelerator; and it is small."""
     board, d = get_board("ecpix5_85f"), design("iiwa14", functions=("id", "m", "did"), ii=8)

@@ -44,7 +44,7 @@ TASKS = 60
 @pytest.mark.parametrize(
     ("board", "functions"),
     [
-        ("ulx3s_85f", "id"),
+        pytest.param("ulx3s_85f", "id", marks=pytest.mark.thorough),
         pytest.param("tang_mega_138k_pro", "id,fd", marks=pytest.mark.thorough),
     ],
 )

@@ -68,6 +68,7 @@ def test_no_single_change_would_be_better(goal: str) -> None:
             assert key(values | {choice.option: other}) >= key(values)
 
 
+@pytest.mark.thorough
 def test_goals_differ() -> None:
     functions = ("id", *FUNCTIONS)  # the smallest design is another than the fastest
     area, latency, fast = (
@@ -142,6 +143,7 @@ def test_an_arm_with_all_functions_on_a_board() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_chains_get_the_algorithms_that_answer_first() -> None:
     options = Options(functions=("id",), goal="latency", word=26, constants="logic")
     long = compile_robot(snake(12), options)

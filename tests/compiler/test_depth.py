@@ -17,6 +17,7 @@ from rbdgen.devices.registry import get_device
 from rbdgen.functions.dynamics_algorithms import elimination_levels, scan_levels
 from rbdgen.tracing.trace_options import TraceOptions
 from tests.chains import snake
+from tests.conftest import few
 
 FAMILIES: dict[str, tuple[dict[str, Any], ...]] = {
     "id": ({}, {"inverse_dynamics": "scan"}),
@@ -39,7 +40,7 @@ def test_chains_of_any_length_are_made_of_a_robot(links: int) -> None:
     assert chain.bodies[:8] == arm.bodies[:links][:8]
 
 
-@pytest.mark.parametrize("function", FAMILIES)
+@pytest.mark.parametrize("function", few(FAMILIES, "id"))
 def test_cycles_are_near_those_of_schedules(function: str) -> None:
     """As near as decides which algorithm is sooner."""
     promised, modelled = [], []

@@ -217,7 +217,7 @@ def test_an_accelerator_solves_the_same(accelerator: Any, robot: Robot, exact: A
         assert solver.cost == pytest.approx(exact.cost, rel=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_rtl_rolls_out_the_same(robot: Robot, tmp_path: Path) -> None:
     forward = design("pendulum2", functions=("fd",), ii=4, word=18)
     known, program = built(forward, tmp_path)

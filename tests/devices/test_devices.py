@@ -13,6 +13,7 @@ from rbdgen.devices.device import Device
 from rbdgen.devices.registry import DEFAULT_DEVICE, DEVICES, NOT_FAMILIES, get_device
 from rbdgen.machines.pipeline.queues import chosen_ahead, loop_cycles
 from rbdgen_hw.emit import design_verilog
+from tests.conftest import few
 
 FUNCTIONS = ("id", "minv", "dfd")
 NEXT_TO_NOTHING = 1e-12
@@ -59,7 +60,7 @@ def built(monkeypatch: pytest.MonkeyPatch, device: Device) -> Design:
     )
 
 
-@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("name", few(DEVICES, "ecp5"))
 def test_a_routing_delay_is_a_delay_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

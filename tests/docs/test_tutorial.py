@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import few
 from tests.project.environments import Environment, build, environment
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return dataclasses.replace(made, cache=Path(os.environ["RBDGEN_CACHE"]))
 
 
+QUICK = [line for line in COMMANDS if not line.startswith("rbdgen build")]
+"""Commands that are tried whenever tests are; a bitstream is made by others as well."""
+
+
 def spent() -> float:
     """Seconds of processors that all commands so far have taken, with the programs that they started."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -47,7 +52,7 @@ def test_every_command_says_how_long_it_takes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", COMMANDS)
+@pytest.mark.parametrize("line", few(COMMANDS, *QUICK))
 def test_commands_pass_in_the_time_that_they_state(line: str, installed: Environment) -> None:
     command, seconds = line.split("  # ")
     words = shlex.split(command)

@@ -73,7 +73,7 @@ def test_task_space() -> None:
     assert figure(out, r"bit-true: off the circle by (\S+) mm") < exact + 0.3
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("robot", "limit"), [("iiwa14", 2e-3), pytest.param("hyq", 1e-4, marks=pytest.mark.thorough)]
 )

@@ -43,7 +43,7 @@ def pictures(cells: list[Any]) -> list[str]:
     return kinds
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_notebook_runs_from_end_to_end(cells: list[Any]) -> None:
     said = printed(cells)
     difference = re.search(r"largest difference: (\S+) N", said)

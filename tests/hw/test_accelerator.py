@@ -174,7 +174,9 @@ def test_shifters_with_a_register(device: str, tmp_path: Path) -> None:
     assert outcome.latencies[0] == d.promised_latency("fd")
 
 
-@pytest.mark.parametrize(("ii", "programs"), [(1, "two"), (4, "one")])
+@pytest.mark.parametrize(
+    ("ii", "programs"), [(1, "two"), pytest.param(4, "one", marks=pytest.mark.thorough)]
+)
 def test_feedback_in_block_memory(
     ii: int, programs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         compile_robot(load_robot("hyq"), Options(("fd",), forward_dynamics="cfa"))
 
 
+@pytest.mark.thorough
 def test_constraint_forces_of_an_arm_have_formats_for_an_error() -> None:
     """Errors of its eliminations are not independent: taken so, they are larger than the values."""
     target = 1e-2

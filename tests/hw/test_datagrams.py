@@ -27,6 +27,8 @@ from rbdgen.protocol.datagrams import (
     Kind,
     Mark,
     Status,
+    buffer_bytes,
+    capacity,
     cut,
     datagram_bytes,
     join_packets,
@@ -40,7 +42,6 @@ from rbdgen.protocol.datagrams import (
 from rbdgen.protocol.packets import code_of, task_rows
 from rbdgen.protocol.tasks import FunctionFormat, OperandWord, ResultWord, TaskFormat, task_format
 from rbdgen.shells.datagram_shell import DatagramShell as Model
-from rbdgen.shells.datagram_shell import buffer_bytes, capacity
 from rbdgen_hw.shells.datagram_receiver import COUNTERS, DatagramReceiver, Record
 from rbdgen_hw.shells.datagram_sender import PATIENCE, DatagramSender
 from rbdgen_hw.shells.datagrams import DatagramShell

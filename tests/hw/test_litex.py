@@ -259,7 +259,7 @@ def outcome(lines: list[list[str]], base: int) -> Soc:
     return Soc(reads, sum(kind == "error" for kind, *_ in lines), results)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("bus", BUSES)
 def test_the_example_answers_on_every_bus(
     bus: str, socs: dict[str, Soc], entries: tuple[RegisterEntry, ...], accelerator: Design

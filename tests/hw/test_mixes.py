@@ -36,7 +36,7 @@ def random_order(d, count: int) -> np.ndarray:
     ("ii", "options", "programs"),
     [
         (1, {}, "two"),
-        (4, {}, "one"),
+        pytest.param(4, {}, "one", marks=pytest.mark.thorough),
         (4, LARGE, "one"),
         pytest.param(8, {}, "two", marks=pytest.mark.thorough),
         pytest.param(1, {}, "one", marks=pytest.mark.thorough),
@@ -128,7 +128,7 @@ def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
     ("ii", "options"),
     [
         (1, {}),
-        (4, LARGE),
+        pytest.param(4, LARGE, marks=pytest.mark.thorough),
         (4, {"programs": "one"}),
         pytest.param(4, {}, marks=pytest.mark.thorough),
         pytest.param(8, {}, marks=pytest.mark.thorough),

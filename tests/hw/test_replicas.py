@@ -82,7 +82,7 @@ def test_every_function_alone(
     [
         (2, 1, "two", 1),
         (3, 1, "one", 2),
-        (3, 4, "two", 3),
+        pytest.param(3, 4, "two", 3, marks=pytest.mark.thorough),
         pytest.param(2, 5, "one", 2, marks=pytest.mark.thorough),
         pytest.param(2, 1, "two", 2, marks=pytest.mark.thorough),
         pytest.param(3, 1, "one", 3, marks=pytest.mark.thorough),

@@ -16,7 +16,7 @@ from rbdgen_hw.shells.link import SHELL_CYCLES
 from rbdgen_hw.testbench import AXI, BARE
 from rbdgen_hw.testbench import testbench_files as bench_files
 from rbdgen_sim import verilator
-from tests.conftest import design
+from tests.conftest import design, few
 
 MIXED = 120
 
@@ -67,7 +67,7 @@ def icarus(directory: Path, name: str, *options: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", DESIGNS)
+@pytest.mark.parametrize("kind", few(DESIGNS, "all", "calibratable"))
 def test_it_passes_in_icarus(kind: str, tmp_path: Path) -> None:
     d = write(kind, tmp_path)
     for options in ((), ("+seed=7",), ("+stalls=0",)):

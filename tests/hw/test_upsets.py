@@ -114,7 +114,7 @@ def by_code(d: Design, beats: list[int]) -> dict[int, list[list[int]]]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_whatever_comes_is_answered() -> None:
     """Each trial begins with a reset; in every other one the stream is also cut off by one, and sent anew."""
     d = tree()

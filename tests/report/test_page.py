@@ -128,6 +128,7 @@ def test_every_figure_beside_others_says_how_it_is_known(build: Path) -> None:
             assert any(rival in line and f"not known: {unknown}" in line for line in said)
 
 
+@pytest.mark.thorough
 def test_a_page_says_where_its_design_does_not_win(tmp_path: Path) -> None:
     small = ("--functions", "difd", "--ii", "4", "--word", "18", "--evidence", "0")
     assert main(["generate", "iiwa14", *small, "-o", str(tmp_path)]) == 0

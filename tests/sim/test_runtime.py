@@ -17,6 +17,7 @@ def compiled(workdir: Path) -> list[str]:
     return [name for name in OBJECTS if f"-o {name} " in log]
 
 
+@pytest.mark.thorough
 def test_the_runtime_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RBDGEN_CACHE", str(tmp_path / "cache"))
     stimulus = Stimulus(BEATS[:10], 10)

@@ -245,6 +245,7 @@ def test_nothing_that_lies_in_the_folder_is_run(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
+@pytest.mark.thorough
 def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"my $robots' \"\\ g\xe9n")
     folder.mkdir()

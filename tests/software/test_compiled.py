@@ -93,7 +93,12 @@ def expected(name: str, f: str, given: dict[str, np.ndarray]) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["pendulum2", pytest.param("ur5", marks=pytest.mark.thorough), "floating", "ball"]
+    "name",
+    [
+        "pendulum2",
+        *(pytest.param(n, marks=pytest.mark.thorough) for n in ("ur5", "floating")),
+        "ball",
+    ],
 )
 def test_all_functions_are_the_golden_ones(name: str) -> None:
     for f in compiled(name)._methods:
@@ -181,6 +186,7 @@ def states_of(states: States, name: str) -> np.ndarray:
     return states.others[name] if name in states.others else getattr(states, name)
 
 
+@pytest.mark.thorough
 def test_large_products_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(construction, "WHOLE_PRODUCT", 100)
     made = compile(robot("floating"), ["dfd", "step"])

@@ -25,10 +25,11 @@ from rbdgen.software.spread import Spreading
 from rbdgen.software.spread_kernel import SpreadKernel
 from rbdgen.software.timing import operand_arrays, program_states, reference
 from rbdgen.tracing.trace_options import TraceOptions
+from tests.conftest import few
 from tests.software.cuda_on_host import CPP, OnHost
 
 ROBOTS = {"pendulum2": "fixed", "ur5": "fixed", "iiwa14": "fixed", "hyq": "floating"}
-AS_WELL = ("ur5",)
+AS_WELL = ("ur5", "hyq")
 """Robots of the thorough tests."""
 SETTINGS = TraceOptions()
 COUNT = 70
@@ -206,7 +207,7 @@ def test_less_shared_memory_means_other_kernels_or_none() -> None:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few(ROBOTS, "iiwa14", "ur5"))
 def test_nvrtc_compiles_all_seven_functions(name: str) -> None:
     for function in registry.common():
         own = CudaFunction(program(name, function))

@@ -81,6 +81,7 @@ def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded() -> None:
     assert signed(50.0) > signed(120.0)
 
 
+@pytest.mark.thorough
 def test_every_multiplier_is_well_used() -> None:
     for ii in (4, 12, 30):
         d = design("hyq", functions=common(), ii=ii)

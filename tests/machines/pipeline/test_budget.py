@@ -12,7 +12,7 @@ from rbdgen.functions.registry import common
 from rbdgen.machines.pipeline.budget import Budget, fit_layout
 from rbdgen.machines.pipeline.layout import Layout, SharingOptions, lay_out
 from rbdgen.machines.pipeline.multipliers import product_runs
-from tests.conftest import design, shared_robot
+from tests.conftest import design, few, shared_robot
 
 DEVICE = get_device("generic125")
 ALL = common()
@@ -85,6 +85,7 @@ def test_products_of_two_sizes_take_no_more_blocks_than_they_must(
     assert len({blocks for _, blocks in runs.values()}) > 1
 
 
+@pytest.mark.thorough
 def test_units_join_further_where_a_board_would_be_too_small() -> None:
     few = compile_robot(
         load_robot("iiwa14"),
@@ -141,7 +142,7 @@ def test_a_board_without_enough_logic_is_warned_of() -> None:
         compile_robot(load_robot("pendulum2"), Options(device="ecp5", word=18), budget=small)
 
 
-@pytest.mark.parametrize("count", [64, 256])
+@pytest.mark.parametrize("count", few([64, 256], 64))
 def test_utilization_of_a_humanoid(count: int) -> None:
     d = compile_robot(
         shared_robot("atlas"), Options(("id",), word=18), budget=Budget(multipliers=count)

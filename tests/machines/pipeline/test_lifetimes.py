@@ -12,7 +12,7 @@ from rbdgen.machines.pipeline.buffers import make_plan
 from rbdgen.machines.pipeline.check import check_plan
 from rbdgen.machines.pipeline.schedule import Schedule
 from rbdgen.machines.pipeline.scheduler import schedule
-from tests.conftest import design
+from tests.conftest import design, few
 
 
 def as_early_as_can_be(monkeypatch: pytest.MonkeyPatch, *args) -> Schedule:
@@ -25,7 +25,7 @@ def as_early_as_can_be(monkeypatch: pytest.MonkeyPatch, *args) -> Schedule:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("ii", [1, 3, 8])
+@pytest.mark.parametrize("ii", few([1, 3, 8], 3))
 def test_fewer_bits_wait_and_nothing_comes_later(
     ii: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ def luts(d: Design) -> int:
 @pytest.mark.parametrize(
     ("ii", "constants"),
     [
-        (1, "logic"),
+        pytest.param(1, "logic", marks=pytest.mark.thorough),
         (6, "multipliers"),
         pytest.param(6, "logic", marks=pytest.mark.thorough),
     ],
@@ -45,6 +45,7 @@ def test_counts_agree_with_the_plan(ii: int, constants: str) -> None:
     assert used.memories == sum(d.plan.schedule.tables.values()) + lane
 
 
+@pytest.mark.thorough
 def test_what_saves_logic_counts_less() -> None:
     asked = {
         "functions": ("did",),
@@ -74,6 +75,7 @@ def test_registers_within_operators_count() -> None:
     assert beside[1] > beside[0] + 7 * 2 * 18
 
 
+@pytest.mark.thorough
 def test_constants_move_where_logic_is_short() -> None:
     robot, options = load_robot("iiwa14"), Options(("did",), device="ecp5", word=18)
     logic = compile_robot(robot, options, budget=Budget(blocks=156))
