@@ -56,7 +56,6 @@ class Interrupt(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, Interrupt())
 from rbdgen.cli.main import main
-from tests.conftest import few
 sys.exit(main(["robots"]))
 """
 """A signal that arrives while a module is loaded."""

@@ -467,7 +467,7 @@ def test_results_are_read_in_the_order_of_their_places(
     spec = ReorderSpec(beats, depth)
     ports = [spec.take, spec.valid, spec.leave, spec.answered, spec.data]
     result = prove(spec, ports, tmp_path, steps, bounded=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result is None
 
 
 @pytest.mark.slow
@@ -482,4 +482,4 @@ def test_the_proof_of_order_can_fail(tmp_path: Path) -> None:
 
     spec.elaborate = wrong  # type: ignore[method-assign]
     ports = [spec.take, spec.valid, spec.leave, spec.answered, spec.data]
-    assert prove(spec, ports, tmp_path, 7, bounded=True).returncode != 0
+    assert prove(spec, ports, tmp_path, 7, bounded=True) is not None
