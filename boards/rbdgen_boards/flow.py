@@ -120,7 +120,7 @@ class Flow(ABC):
     """Behaviour of the family's cells, for a simulation of its netlists, which are then among :attr:`kept`
     (:mod:`rbdgen_boards.synthesis`)."""
     syntheses: ClassVar[Mapping[str, Synthesis]] = {}
-    """Yosys's synthesis for the family's devices, by timing model (:mod:`rbdgen.machines.pipeline.device`)."""
+    """Yosys's synthesis for the family's devices, by timing model (:mod:`rbdgen.devices.device`)."""
 
     def require_tools(self) -> None:
         """ToolError if a program is missing without which nothing is built."""

@@ -361,7 +361,7 @@ def add_explore(verb: Verb) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
-    parser.set_defaults(run=command("comparing", "explore"))
+    parser.set_defaults(run=command("exploring", "explore"))
 
 
 def add_build(verb: Verb) -> None:

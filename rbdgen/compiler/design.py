@@ -44,7 +44,7 @@ class Design:
     ``word``: the word length by which noise was told from signals, which is that of all formats unless they were found
     for an error target; tables are as good as words of ``table_word`` bits need. ``why``: how the layout was chosen;
     ``target``: what for. ``key``: where it was compiled for the command line, digits that other designs do not have;
-    one that was changed has none (:mod:`rbdgen.cli.commands`)."""
+    one that was changed has none (:mod:`rbdgen.compiler`)."""
 
     robot: Robot
     options: Options

@@ -27,8 +27,7 @@ from rbdgen.passes.noise import (
     zero_cancelled,
     zero_small_results,
 )
-from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
-from rbdgen.passes.sound import unproven
+from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes, unproven
 
 NEAREST, TRUNCATE = "nearest", "truncate"
 """Roundings: half up, or bits are dropped."""

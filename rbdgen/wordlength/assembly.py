@@ -14,7 +14,7 @@ from rbdgen.ir.fixed import FLAG, FixedGraph, shared_points, verify_fixed
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import ExactWidthError, Format
 from rbdgen.passes.formats import fraction_format, lone_zero
-from rbdgen.passes.sound import unproven
+from rbdgen.passes.ranges import unproven
 from rbdgen.wordlength.signals import Signals, WordLengthChoice
 
 Cut = tuple[int, int, str]

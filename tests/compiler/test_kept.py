@@ -10,7 +10,7 @@ import pytest
 
 from rbdgen import Budget, Design, Options, RbdgenWarning, Target, compile_robot, load_robot
 from rbdgen.caching import cache_folder
-from rbdgen.cli.commands import CACHE, kept_design
+from rbdgen.compiler import DESIGNS, kept_design
 from rbdgen_hw.emit import design_verilog
 
 ROBOT = load_robot("pendulum2")
@@ -72,7 +72,7 @@ def test_a_damaged_file_is_compiled_again() -> None:
     found: list[bool] = []
     options = Options(word=18)
     kept(options, found)
-    (path,) = (cache_folder() / CACHE).iterdir()
+    (path,) = (cache_folder() / DESIGNS).iterdir()
     path.write_bytes(path.read_bytes()[:-10])
     kept(options, found)
     assert not found

@@ -13,7 +13,7 @@ from rbdgen import Options, Robot, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.model import with_armature
 from rbdgen.model.robot import DRY, DRY_WIDTH
-from rbdgen.passes.sound import unproven
+from rbdgen.passes.ranges import unproven
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.hw.test_joint_types import simulated_mismatches

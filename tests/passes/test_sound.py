@@ -13,8 +13,7 @@ from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.interpret import evaluate
 from rbdgen.model.ranges import extreme_states
 from rbdgen.passes.expansions import SineMethod, expand_trigonometry
-from rbdgen.passes.ranges import find_ranges
-from rbdgen.passes.sound import sound_bounds, unproven
+from rbdgen.passes.ranges import find_ranges, sound_bounds, unproven
 from rbdgen.report.evidence import formats
 from rbdgen.spatial import cos, sin
 from rbdgen.tracing.building import build_network, operand_samples

@@ -74,7 +74,12 @@ class OperandChoice:
     """Drives the operands of the pipelines, those of ``admission``."""
 
     def __init__(
-        self, m: Module, platform: object, design: Design, intake: Intake, admission: Admission
+        self,
+        m: Module,
+        platform: object,
+        design: Design,
+        intake: Intake,
+        admission: Admission,
     ) -> None:
         self.m = m
         self.platform = platform
@@ -150,7 +155,13 @@ class OperandChoice:
                 value = Mux(asked, word, value)
         return value
 
-    def _word(self, index: int, name: str, fmt: Format, initial: str | None) -> Value:
+    def _word(
+        self,
+        index: int,
+        name: str,
+        fmt: Format,
+        initial: str | None,
+    ) -> Value:
         """A word of the task in the task register, in the format of the operand ``name``."""
         given = self.intake.words[index]
         if initial is None:
@@ -202,7 +213,12 @@ class ResultSide:
     """A lane for each exit and one for errors, and the choice among them."""
 
     def __init__(
-        self, m: Module, platform: object, design: Design, intake: Intake, admission: Admission
+        self,
+        m: Module,
+        platform: object,
+        design: Design,
+        intake: Intake,
+        admission: Admission,
     ) -> None:
         self.m = m
         self.platform = platform

@@ -57,7 +57,12 @@ class Admission:
     """
 
     def __init__(
-        self, m: Module, platform: object, design: Design, core: RoundTrip, intake: Intake
+        self,
+        m: Module,
+        platform: object,
+        design: Design,
+        core: RoundTrip,
+        intake: Intake,
     ) -> None:
         self.m = m
         self.platform = platform

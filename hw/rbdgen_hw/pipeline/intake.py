@@ -166,7 +166,12 @@ class RangeCheck(SharedComponent):
         return checked & outside
 
     def _extended(
-        self, m: Module, word: Value, strobes: Strobes, width: int, name: str
+        self,
+        m: Module,
+        word: Value,
+        strobes: Strobes,
+        width: int,
+        name: str,
     ) -> list[Value]:
         """The word as a number, for each width that operands here have; only the present operand's is not 0."""
         by_width: dict[int, list[Value]] = defaultdict(list)

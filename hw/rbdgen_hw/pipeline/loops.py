@@ -81,7 +81,12 @@ def initial_state(network: Network, operand: str) -> str | None:
 
 
 def converted(
-    m: Module, platform: object, name: str, value: Value, source: Format, target: Format
+    m: Module,
+    platform: object,
+    name: str,
+    value: Value,
+    source: Format,
+    target: Format,
 ) -> tuple[Value, Value | None]:
     """``value`` in another format, by a submodule ``name`` of ``m`` if that differs, and whether it saturates, if it
     ever can."""
@@ -203,7 +208,12 @@ class Loop(Inlined):
         return fields
 
     def _converted(
-        self, m: Module, platform: object, name: str, result: str, operand: str
+        self,
+        m: Module,
+        platform: object,
+        name: str,
+        result: str,
+        operand: str,
     ) -> tuple[Value, Value | None]:
         """A result in the format of the operand that it becomes, and whether it saturates, if it can."""
         value = getattr(self, result_port(result))
@@ -211,7 +221,11 @@ class Loop(Inlined):
         return converted(m, platform, name, value, *formats)
 
     def _write_entry(
-        self, m: Module, lost: Sequence[Value], fields: Sequence[Value], values: Sequence[Value]
+        self,
+        m: Module,
+        lost: Sequence[Value],
+        fields: Sequence[Value],
+        values: Sequence[Value],
     ) -> None:
         """Write an entry when its task leaves by the exit, with a flag where something was ``lost``, and drop it when
         it starts again."""

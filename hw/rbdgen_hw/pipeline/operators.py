@@ -45,7 +45,11 @@ class Rounding:
 
 
 def _finish(
-    m: Module, exact: Value, rounding: Rounding, y: Signal, overflow: Signal | None
+    m: Module,
+    exact: Value,
+    rounding: Rounding,
+    y: Signal,
+    overflow: Signal | None,
 ) -> None:
     """Round ``exact`` by ``rounding`` into ``y``, saturating into ``overflow``."""
     fmt = rounding.result
@@ -261,7 +265,11 @@ class Scale(SharedComponent):
     network's levels between registers; one stage is combinational."""
 
     def __init__(
-        self, arg: Format, constant: Constant, rounding: Rounding, stages: tuple[int, ...] = ()
+        self,
+        arg: Format,
+        constant: Constant,
+        rounding: Rounding,
+        stages: tuple[int, ...] = (),
     ) -> None:
         self.graph = constant.graph
         self.rounding = rounding
@@ -387,7 +395,13 @@ class SineTable(SharedComponent):
         self._look_up(m, memory, cosine_place, self.cosine)
         return m
 
-    def _look_up(self, m: Module, memory: Memory, angle: Signal, y: Signal) -> None:
+    def _look_up(
+        self,
+        m: Module,
+        memory: Memory,
+        angle: Signal,
+        y: Signal,
+    ) -> None:
         """Let ``y`` be the sine of an angle in intervals: odd quarters read the table backwards, the upper two are
         negative."""
         bits = self.address_bits
@@ -453,7 +467,14 @@ def _register(m: Module, value: Value) -> Signal:
     return registered(m, value, "stage", reset_less=True)
 
 
-def _aligned(m: Module, x: Value, width: int, value: Value, length: int, cycles: int) -> Value:
+def _aligned(
+    m: Module,
+    x: Value,
+    width: int,
+    value: Value,
+    length: int,
+    cycles: int,
+) -> Value:
     """``value`` (``length`` bits) moved left by as many bits as leading zeros stand below the sign of ``x``, so many
     ``cycles`` (0 or 1) later.
 
@@ -533,7 +554,13 @@ class Rescale(SharedComponent):
 
     general = True
 
-    def __init__(self, arg: Format, scale: Format, rounding: Rounding, cycles: int = 0) -> None:
+    def __init__(
+        self,
+        arg: Format,
+        scale: Format,
+        rounding: Rounding,
+        cycles: int = 0,
+    ) -> None:
         self.arg = arg
         self.scale = scale
         self.rounding = rounding

@@ -156,7 +156,14 @@ class TaskStages:
     Bit s of ``valid`` is high in the cycles s·ii to s·ii + ii − 1 of a task.
     """
 
-    def __init__(self, m: Module, phases: Phases, name: str, start: Value, last: int) -> None:
+    def __init__(
+        self,
+        m: Module,
+        phases: Phases,
+        name: str,
+        start: Value,
+        last: int,
+    ) -> None:
         self.m = m
         self.phases = phases
         self.ii = phases.ii

@@ -55,12 +55,7 @@ class RowEnds:
     has a beat in it. ``lengths``: beats of a packet by its code; all others have one.
     """
 
-    def __init__(
-        self,
-        lengths: Mapping[int, int],
-        count: int,
-        name: str,
-    ) -> None:
+    def __init__(self, lengths: Mapping[int, int], count: int, name: str) -> None:
         self.lengths = lengths
         self.count = count
         self.name = name
@@ -70,7 +65,11 @@ class RowEnds:
         self.holds = [Signal(name=f"{name}_holds{k}") for k in range(count)]
 
     def write(
-        self, m: Module, codes: Sequence[Value], keeps: Sequence[Value], moves: Value
+        self,
+        m: Module,
+        codes: Sequence[Value],
+        keeps: Sequence[Value],
+        moves: Value,
     ) -> None:
         """Write it into ``m``; ``codes`` and ``keeps`` are those of the row's first beat while that is present, and
         ``moves`` says that a beat goes by."""
@@ -207,13 +206,7 @@ class Distributor(SharedComponent):
             tag = Mux(ends.first, place, sent[TAG])
             given = keep | load
             m.d.comb += [
-                register.i.payload.eq(
-                    Cat(
-                        code_of(sent),
-                        tag,
-                        sent[TAG.stop :],
-                    )
-                ),
+                register.i.payload.eq(Cat(code_of(sent), tag, sent[TAG.stop :])),
                 register.i.valid.eq(accept & given),
                 self.take[k].eq(self.row & given),
             ]
@@ -326,7 +319,13 @@ class Collector(SharedComponent):
         return m
 
     def _sent(
-        self, m: Module, beat: Value, ends: RowEnds, lane: int, tag: Value, advance: Value
+        self,
+        m: Module,
+        beat: Value,
+        ends: RowEnds,
+        lane: int,
+        tag: Value,
+        advance: Value,
     ) -> list[Value]:
         """A lane of the beat that is offered: in a packet's first the task's own tag, and above each whether it is
         one. ``beat`` is what was read as the row went on (``advance``)."""
@@ -392,11 +391,7 @@ class Reorder(SharedComponent):
         with m.If(self.leave):
             m.d.sync += oldest.eq(oldest + 1)
         place, turn, final = self._incoming(m, bits)
-        self._store(
-            m,
-            Cat(turn, place),
-            Cat(self.beat[: self.turn_bits], oldest),
-        )
+        self._store(m, Cat(turn, place), Cat(self.beat[: self.turn_bits], oldest))
         came, left = Signal(self.depth), Signal(self.depth)
         m.d.comb += [
             came.eq(final << place),
@@ -409,12 +404,7 @@ class Reorder(SharedComponent):
     def _incoming(self, m: Module, bits: int) -> tuple[Value, Signal, Value]:
         """Of the beat that comes: its result's place, its number in that, and whether it is the last."""
         ends = RowEnds(self.lengths, 1, "result")
-        ends.write(
-            m,
-            [code_of(self.i.payload)],
-            [Const(1)],
-            self.i.valid,
-        )
+        ends.write(m, [code_of(self.i.payload)], [Const(1)], self.i.valid)
         named = self.i.payload[TAG.start : TAG.start + bits]
         held = Signal(bits)
         turn = Signal(self.turn_bits)
@@ -432,25 +422,13 @@ class Reorder(SharedComponent):
         rows = beat_rows(self.most, self.depth)
         # a place is never read in the cycle in which it is written: synthesis need not care what comes of that
         attributes = {"ram_style": "block", "no_rw_check": 1}
-        storage = Memory(
-            shape=sum(columns),
-            depth=rows,
-            init=[],
-            attrs=attributes,
-        )
+        storage = Memory(shape=sum(columns), depth=rows, init=[], attrs=attributes)
         m.submodules.storage = storage
         writing = storage.write_port()
         reading = storage.read_port()
         places = self.tasks.result.places
         words = cut(self.i.payload, places)
-        stored = [
-            word[:width]
-            for word, width in zip(
-                words,
-                columns,
-                strict=True,
-            )
-        ]
+        stored = [word[:width] for word, width in zip(words, columns, strict=True)]
         sent = []
         for word, place in zip(cut(reading.data, columns), places, strict=True):
             sent += [word, Const(0, place - len(word))]

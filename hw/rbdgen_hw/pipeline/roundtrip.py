@@ -228,14 +228,7 @@ class RoundTripBuilder:
             queue = BypassFifo(sum(widths), fifo.depth)
             instantiate(m, self.platform, fifo.name, queue)
             stages = self.programs[fifo.program]
-            values = [
-                self._offered(
-                    fifo.source,
-                    i,
-                    fifo.write,
-                )
-                for i in fifo.values
-            ]
+            values = [self._offered(fifo.source, i, fifo.write) for i in fifo.values]
             m.d.comb += [
                 queue.w_data.eq(Cat(*values)),
                 queue.w_en.eq(stages.strobe(fifo.write)),

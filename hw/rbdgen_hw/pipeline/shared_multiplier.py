@@ -27,12 +27,7 @@ Case = tuple[list[int], Value]
 class SharedMultiplier:
     """Writes the multiplier ``number`` of a unit, which makes the products of ``nodes``, into the unit's module."""
 
-    def __init__(
-        self,
-        unit: UnitValues,
-        number: int,
-        nodes: Sequence[int],
-    ) -> None:
+    def __init__(self, unit: UnitValues, number: int, nodes: Sequence[int]) -> None:
         self.unit = unit
         self.m = unit.m
         self.nodes = nodes
@@ -78,20 +73,9 @@ class SharedMultiplier:
         """Whether a sum starts from an argument."""
         return any(self.geometry.start(i).position is not None for i in self.nodes)
 
-    def _choose(
-        self,
-        cases: Sequence[Case],
-        width: int,
-        name: str,
-    ) -> Value:
+    def _choose(self, cases: Sequence[Case], width: int, name: str) -> Value:
         """The value of the current phase, in so many bits."""
-        return choose(
-            self.m,
-            self.unit.phases,
-            cases,
-            signed(width),
-            f"{self.name}_{name}",
-        )
+        return choose(self.m, self.unit.phases, cases, signed(width), f"{self.name}_{name}")
 
     def _products(self) -> Iterator[tuple[int, int, int]]:
         """Every product: its node, its number there, and how many cycles after the node's start it is made."""
@@ -108,12 +92,7 @@ class SharedMultiplier:
             places = width - bits - self.geometry.lifts(i, k)[side]
             yield self.unit.start_phases(i, later), self._place(value, places)
 
-    def _place(
-        self,
-        value: Value,
-        places: int,
-        below: int = 0,
-    ) -> Value:
+    def _place(self, value: Value, places: int, below: int = 0) -> Value:
         """A value so many places to the left, with the bits of ``below`` in them (negative: to the right); the same
         object for the same value."""
         if isinstance(value, Const):
@@ -172,16 +151,7 @@ class SharedMultiplier:
             value = self.unit.argument(i, start.position)
             addends.append((phases, self._place(value, start.places)))
             if not self.geometry.starts_from_sum:
-                together.append(
-                    (
-                        phases,
-                        self._place(
-                            value,
-                            start.places,
-                            start.constant,
-                        ),
-                    )
-                )
+                together.append((phases, self._place(value, start.places, start.constant)))
         if not self.geometry.starts_from_sum:
             return self._choose(together, width, "start")
         m = self.m
@@ -231,12 +201,4 @@ def _placed(value: Value, places: int, below: int) -> Value:
 
 def _negative(phases: Sequence[int], signs: Sequence[int]) -> list[int]:
     """Of the phases of a node's turns those in which something counts negatively."""
-    return [
-        phase
-        for phase, sign in zip(
-            phases,
-            signs,
-            strict=False,
-        )
-        if sign < 0
-    ]
+    return [phase for phase, sign in zip(phases, signs, strict=False) if sign < 0]

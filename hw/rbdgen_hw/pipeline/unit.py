@@ -39,7 +39,11 @@ class FoldedUnit(UnitOperators):
     """Writes a unit whose operators execute several turns."""
 
     def __init__(
-        self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
+        self,
+        plan: Plan,
+        unit: UnitPlan,
+        ports: SharedComponent,
+        platform: object,
     ) -> None:
         super().__init__(plan, unit, ports, platform)
         self.folds = self.schedule.folds
@@ -156,12 +160,7 @@ class FoldedUnit(UnitOperators):
             wider[k] = Format(width, fmt.frac)
         return op, tuple(wider)
 
-    def sum(
-        self,
-        i: int,
-        op: str,
-        formats: tuple[Format, ...],
-    ) -> Sum:
+    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
         m = self.m
         signed_args = self.folds.signed(i)
         rounding = self.rounding(i)

@@ -41,7 +41,11 @@ class UnitOperators(UnitValues):
     """Writes the operators between a unit's values."""
 
     def __init__(
-        self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
+        self,
+        plan: Plan,
+        unit: UnitPlan,
+        ports: SharedComponent,
+        platform: object,
     ) -> None:
         super().__init__(plan, unit, ports, platform)
         self.shift_cycles = self.schedule.device.shift_cycles
@@ -109,12 +113,7 @@ class UnitOperators(UnitValues):
         """Operation of the operator of node ``i``, and its arguments' formats."""
         return self.fixed.name(i), self.formats(i)
 
-    def sum(
-        self,
-        i: int,
-        op: str,
-        formats: tuple[Format, ...],
-    ) -> Sum:
+    def sum(self, i: int, op: str, formats: tuple[Format, ...]) -> Sum:
         """The operator of a sum."""
         rounding = self.rounding(i)
         return Sum(op, formats, rounding)
@@ -155,7 +154,11 @@ class UnitOperators(UnitValues):
         ]
 
     def select(
-        self, nodes: Sequence[int], values: Sequence[Value], shape: ShapeLike, name: str
+        self,
+        nodes: Sequence[int],
+        values: Sequence[Value],
+        shape: ShapeLike,
+        name: str,
     ) -> Value:
         """The value of the node that starts now: ``values`` belong to the phases in which ``nodes`` start."""
         if len(nodes) == 1:

@@ -89,7 +89,11 @@ class UnitValues:
     as its user sees it."""
 
     def __init__(
-        self, plan: Plan, unit: UnitPlan, ports: SharedComponent, platform: object
+        self,
+        plan: Plan,
+        unit: UnitPlan,
+        ports: SharedComponent,
+        platform: object,
     ) -> None:
         self.plan = plan
         self.unit = unit
@@ -170,7 +174,13 @@ class UnitValues:
         strobe = self.phases.at(made)
         self.chains[node] = self.registers(node, "", length, strobe)
 
-    def registers(self, node: int, prefix: str, length: int, strobe: Value) -> list[Signal]:
+    def registers(
+        self,
+        node: int,
+        prefix: str,
+        length: int,
+        strobe: Value,
+    ) -> list[Signal]:
         """``length`` registers behind ``node`` that advance with ``strobe``."""
         m = self.m
         if not length:
