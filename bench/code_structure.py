@@ -285,9 +285,15 @@ def tokens_by_line(text: str) -> dict[int, int]:
     """Count of tokens that begin on each code line."""
     skipped = _docstring_lines(ast.parse(text))
     counts: dict[int, int] = {}
+    depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         line = token.start[0]
-        if token.type not in _SILENT and line not in skipped:
+        # a formatted string is one token, as it is before Python 3.12
+        name = tokenize.tok_name[token.type]
+        depth -= name == "FSTRING_END"
+        whole = depth == 0 and name != "FSTRING_END"
+        depth += name == "FSTRING_START"
+        if whole and token.type not in _SILENT and line not in skipped:
             counts[line] = counts.get(line, 0) + 1
     return counts
 

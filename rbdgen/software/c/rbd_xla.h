@@ -7,9 +7,8 @@
 typedef size_t rbd_run(size_t count, void **in, void **out);
 
 /* XLA asks which version of its interface this was compiled for. */
-static void rbd_tell_version(XLA_FFI_Extension_Base *extension)
+static void rbd_tell_version(XLA_FFI_Metadata *metadata)
 {
-    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)extension)->metadata;
     metadata->api_version.major_version = XLA_FFI_API_MAJOR;
     metadata->api_version.minor_version = XLA_FFI_API_MINOR;
     metadata->traits = 0;
@@ -27,9 +26,10 @@ static XLA_FFI_Error *rbd_error(const XLA_FFI_CallFrame *frame, const char *mess
 /* The first operand, of which a state has one dimension, says how many states there are. */
 static XLA_FFI_Error *rbd_call(XLA_FFI_CallFrame *frame, const char *name, rbd_run *run)
 {
-    XLA_FFI_Extension_Base *extension = frame->extension_start;
-    if (extension != NULL && extension->type == XLA_FFI_Extension_Metadata) {
-        rbd_tell_version(extension);
+    /* versions of the interface have another name for the type of what an extension begins with */
+    XLA_FFI_Metadata_Extension *extension = (XLA_FFI_Metadata_Extension *)frame->extension_start;
+    if (extension != NULL && extension->extension_base.type == XLA_FFI_Extension_Metadata) {
+        rbd_tell_version(extension->metadata);
         return NULL;
     }
     void *in[RBD_ARRAYS], *out[RBD_ARRAYS];
