@@ -364,6 +364,7 @@ def routing(tmp_path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], lis
     return reached, aims
 
 
+@pytest.mark.thorough
 def test_a_slower_clock_is_tried_where_a_deeper_pipeline_does_not_help(tmp_path, routing) -> None:
     reached, aims = routing
     reached += [93.0, 92.0, 93.0]
@@ -410,6 +411,7 @@ def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_further_clock_of_the_board_must_be_met_as_well(
     tmp_path, routing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
 def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(packed: Packed) -> None:
     """Placement is read back and changed in between."""
     made, routed = sources(packed.made), sources(packed.placed)
@@ -178,6 +179,7 @@ def test_gowin_routes_what_was_synthesized_with_registers_beside_their_sums(pack
     assert f"{beside[0]}{THROUGH}" not in places
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_gowin_makes_a_bitstream(packed: Packed) -> None:
     folder, routed, clock = packed.folder, packed.routed, packed.clock

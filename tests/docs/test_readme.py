@@ -15,6 +15,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## What it reaches") : README.index("## How it works")]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_table_is_what_its_command_finds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -112,6 +112,7 @@ def test_stand() -> None:
     assert min(loads) > 100
 
 
+@pytest.mark.thorough
 def test_snake(tmp_path: Path) -> None:
     out = run("snake.py", "--links", "12", "-o", tmp_path / "snake.urdf")
     rows = {r[0]: r[1:] for r in re.findall(r"^(\w+) +(\d+) +\S+ +(\d+) +(\S+)$", out, re.M)}

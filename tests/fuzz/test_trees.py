@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def compiled(robot: Robot, options: dict[str, Any]) -> Design | None:
     return found
 
 
+@pytest.mark.thorough
 @examples(4)
 @given(driven(most=4), wishes())
 def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> None:

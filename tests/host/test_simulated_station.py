@@ -40,6 +40,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> BuiltStation:
     return build_station(written.manifest, station, written.sources, written.top, work)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_mixed_tasks_are_answered_over_a_socket(board: BuiltStation) -> None:
     known = board.manifest

@@ -46,6 +46,7 @@ def test_scans_take_forces_moving_bases_and_loaded_parameters(more: dict[str, bo
 FRAMED = ("laminvf", "lama", "laminv", "lam")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("reference", "damping"),
     [
@@ -74,6 +75,7 @@ def test_the_inertia_of_a_floating_chains_end_is_near_float64(
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
 
 
+@pytest.mark.thorough
 def test_the_inertia_of_a_chains_end_becomes_hardware(tmp_path: Path) -> None:
     robot = with_frames(jointed({0: FreeFlyer()}, 3), {"l3": ()})
     options = Options(("lam", "lama", "laminvf"), ii=12, word=18, operational_space="schur")

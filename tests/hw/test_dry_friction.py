@@ -44,6 +44,7 @@ def largest_errors(robot: Robot, options: Options) -> dict[str, float]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("derivative", "mass_matrix", "functions"),
     [

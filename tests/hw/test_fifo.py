@@ -208,8 +208,8 @@ def test_fifo_is_a_queue(width: int, depth: int, block: bool, tmp_path: Path) ->
         (2, (0,)),
         (1, (0, 1)),
         (2, (1, 0)),
-        (2, (1, 0, 3)),
-        (3, (0, 1)),
+        pytest.param(2, (1, 0, 3), marks=pytest.mark.thorough),
+        pytest.param(3, (0, 1), marks=pytest.mark.thorough),
     ],
 )
 def test_a_fifo_of_beats_is_a_queue(

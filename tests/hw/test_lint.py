@@ -105,6 +105,7 @@ def test_waivers_hold_in_their_files_only(tmp_path: Path) -> None:
     assert complaint.startswith("%Warning-UNUSEDSIGNAL")
 
 
+@pytest.mark.thorough
 def test_every_waiver_is_needed_and_reasoned(tmp_path: Path) -> None:
     said = ""
     for options in ({"functions": common(), "ii": 4}, {}):

@@ -60,6 +60,7 @@ def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_p
     assert all(o.mismatches == 0 for o in stalled.outcomes.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "functions",
     [

@@ -104,6 +104,7 @@ def test_mixes_of_all_functions_with_stalls(
     assert [o.mismatches for o in outcomes.values()] == [0] * 7
 
 
+@pytest.mark.thorough
 def test_roll_outs_of_many_steps_beside_others(tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "roll"), replicas=2)
     steps = np.random.default_rng(2).integers(1, 7, (40, 1))

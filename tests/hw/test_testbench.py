@@ -90,6 +90,7 @@ def test_the_axi_shell_passes_in_icarus(tmp_path: Path) -> None:
     assert f"  id       promised {latency:5d}," in said
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_passes_in_verilator(tmp_path: Path) -> None:
     d = write("all", tmp_path)

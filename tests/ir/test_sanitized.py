@@ -54,6 +54,7 @@ def printed(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.thorough
 def test_nothing_trips(tmp_path: Path) -> None:
     tests = str(HERE / "test_machine.py")
     kept = ("-k", "not compiled_once and not without_a_compiler", "-p", "no:cacheprovider")

@@ -157,6 +157,7 @@ def test_what_a_command_lacks_is_said_at_once(bare: Environment, command: str) -
     assert bare.written() == before
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_commands_with_extras(wheel: Path, tmp_path: Path) -> None:
     full = environment(tmp_path, wheel, "sim", "report")

@@ -111,6 +111,7 @@ def test_a_chain_goes_on_below_and_says_what_it_follows() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_chart_of_many_functions_goes_on_below() -> None:
     svg = timing_chart(design("iiwa14", functions=ALL, ii=12))
     root = ElementTree.fromstring(svg)

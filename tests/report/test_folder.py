@@ -165,6 +165,7 @@ def test_figures_of_place_and_route(report: dict[str, Any], tmp_path: Path) -> N
     assert "by place and route" not in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", few(["report.json", "simulation.json", "build.json"], "build.json")
 )

@@ -278,7 +278,7 @@ def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "suffix", "start"),
     [
-        ("verilator", ".vcd", b"$version"),
+        pytest.param("verilator", ".vcd", b"$version", marks=pytest.mark.thorough),
         ("verilator", ".fst", b"\0"),
         ("icarus", ".vcd", b"$date"),
         ("icarus", ".fst", b"\0"),

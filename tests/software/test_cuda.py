@@ -206,6 +206,7 @@ def test_less_shared_memory_means_other_kernels_or_none() -> None:
     assert len(CudaFunction(made, 16 * 1024).kernels(TYPES[0])) == 1
 
 
+@pytest.mark.thorough
 @needs_nvrtc
 @pytest.mark.parametrize("name", few(ROBOTS, "iiwa14", "ur5"))
 def test_nvrtc_compiles_all_seven_functions(name: str) -> None:

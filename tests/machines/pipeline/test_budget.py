@@ -35,6 +35,7 @@ def test_the_smallest_interval_within_so_many_multipliers(count: int) -> None:
         assert sum(faster.multipliers(DEVICE).values()) > count
 
 
+@pytest.mark.thorough
 def test_the_promise_is_what_is_scheduled() -> None:
     d = compile_robot(load_robot("hyq"), Options(ALL, word=18), budget=Budget(multipliers=64))
     assert sum(d.plan.schedule.multipliers.values()) <= 64

@@ -94,6 +94,7 @@ def test_short_functions_need_not_wait_for_long_ones() -> None:
     assert together <= 1.2 * alone.promised_latency("m")
 
 
+@pytest.mark.thorough
 def test_angles_wait_for_few_more_tables_where_these_are_not_limited() -> None:
     plain = design("ur5", functions=SEVEN, ii=12).plan.schedule
     few = schedule(plain.fixed, plain.device, 12, plain.programs, plain.folds, hurry=False)
@@ -103,6 +104,7 @@ def test_angles_wait_for_few_more_tables_where_these_are_not_limited() -> None:
     assert sum(more.tables.values()) > sum(few.tables.values())
 
 
+@pytest.mark.thorough
 def test_operands_that_wait_in_a_fifo_stand_in_no_registers_beside_it() -> None:
     plan = design("iiwa14", functions=("fd", "dfd"), ii=4).plan
     times = plan.schedule
