@@ -7,6 +7,7 @@ a tree or an accumulator, is for the machine to decide that is made of a graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,6 +130,19 @@ ADDITION = Terms(addends=(1, 1))
 DIFFERENCE = Terms(addends=(1, -1))
 NEGATION = Terms(addends=(-1,))
 PRODUCT = Terms(products=(1,))
+
+
+def gathered(
+    products: Sequence[tuple[int, int, int]], addends: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, ...], Terms]:
+    """The arguments and the terms of a sum, from the sign and both factors of each product, and the sign and the node
+    of each addend."""
+    terms = Terms(tuple(p[0] for p in products), tuple(a[0] for a in addends))
+    args: list[int] = []
+    for _, one, other in products:
+        args += [one, other]
+    args += [a for _, a in addends]
+    return tuple(args), terms
 
 
 def multiple_of(factor: float) -> Terms:
