@@ -1,0 +1,121 @@
+"""Addresses: where constants stand, and which word of its bank each value has.
+
+Constants stay in the first words of banks. Behind them addresses rotate: with every interval what a program calls word
+v is one further, so that tasks that overlap have words of their own, without a copy of the program for each. A value
+that is written in cycle w and last read in cycle r of a task then takes, of every word's time, the same part of a
+circle of ``rotating`` intervals: from w − v·interval to r − v·interval (Rau 1992). There values stand behind each
+other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rbdgen.errors import ConfigError
+from rbdgen.machines.engine.core import ARRIVAL, Core
+from rbdgen.machines.engine.scheduler import Schedule
+
+WRITTEN = ARRIVAL - 1
+"""Cycles from taking an operand's word to that in which it is written."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Places of constants: bank and word by raw value; ``words``: of each bank, so many are taken."""
+
+    places: Mapping[int, tuple[int, int]]
+    words: int
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Words of values by node, before rotation; of operands in the memory of operands. ``needed``: rotating words that
+    they take of a bank, and of the memory of operands."""
+
+    words: Mapping[int, int]
+    needed: int
+
+
+def place_constants(raw: Iterable[int], core: Core) -> Constants:
+    """Places of these constants: one bank after the other, so that all have as many."""
+    places: dict[int, tuple[int, int]] = {}
+    for k, value in enumerate(dict.fromkeys(raw)):
+        places[value] = k % core.banks, k // core.banks
+    return Constants(places, -(-len(places) // core.banks))
+
+
+def allocate(schedule: Schedule, rotating: int) -> Allocation:
+    """Words of a schedule's values among so many rotating ones. ConfigError where these do not do."""
+    last = _last_reads(schedule)
+    words: dict[int, int] = {}
+    needed = 0
+    for bank in range(schedule.core.banks):
+        own = [n for n, b in schedule.banks.items() if b == bank]
+        spans = {n: (schedule.written[n], last[n]) for n in own}
+        found, length = _on_circle(spans, schedule.interval)
+        words |= found
+        needed = max(needed, length)
+    arriving = {
+        i: (k + WRITTEN, last[i]) for k, i in enumerate(schedule.work.inputs) if i is not None
+    }
+    found, length = _on_circle(arriving, schedule.interval)
+    words |= found
+    needed = max(needed, length)
+    if needed > rotating:
+        function = schedule.work.composition.function
+        raise ConfigError(
+            f"function {function!r}: needs {needed} words of each memory beside constants, and there are {rotating}; "
+            "use larger memories or more banks"
+        )
+    return Allocation(words, needed)
+
+
+def _last_reads(schedule: Schedule) -> dict[int, int]:
+    """The last cycle in which each node's value is read."""
+    last: dict[int, int] = {}
+    for own in schedule.work.sums:
+        place = schedule.placed[own.node]
+        for cycle, k in zip(place.cycles, place.order, strict=True):
+            for value in own.slots[k].values:
+                if value.node is not None:
+                    last[value.node] = max(last.get(value.node, cycle), cycle)
+    for cycle, value in zip(schedule.read, schedule.work.results, strict=True):
+        if value.node is not None:
+            last[value.node] = max(last.get(value.node, cycle), cycle)
+    return last
+
+
+def _on_circle(spans: Mapping[int, tuple[int, int]], interval: int) -> tuple[dict[int, int], int]:
+    """Words of values by what cycles they are there, and how many words the circle must have."""
+    left = sorted((begin % interval, n) for n, (begin, _) in spans.items())
+    words: dict[int, int] = {}
+    at = 0
+    while left:
+        # the value that begins soonest behind the end of the one before
+        k = bisect_left(left, (at % interval, -1 << 60)) % len(left)
+        residue, n = left.pop(k)
+        begin, end = spans[n]
+        start = at + (residue - at) % interval
+        # start = begin − word·interval, on the circle
+        words[n] = (begin - start) // interval
+        at = start + end - begin + 1
+    length = -(-at // interval)
+    return {n: word % length for n, word in words.items()} if length else {}, length
+
+
+def check_constants(constants: Constants, core: Core) -> int:
+    """The rotating words that constants leave. ConfigError where none are left."""
+    left = core.words - constants.words
+    if left < 1:
+        raise ConfigError(
+            f"constants: {len(constants.places)} do not fit {core.banks} banks of {core.words} words; use larger "
+            "memories"
+        )
+    return left
+
+
+def rotated(word: int, stage: int, rotating: int) -> int:
+    """A word as the program names it in a task's ``stage``: one before for each interval since the task began."""
+    return (word - stage) % rotating

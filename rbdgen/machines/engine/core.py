@@ -1,0 +1,92 @@
+"""The shape of an engine's core: what a program may use, and what its hardware is made from. No robot is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdgen.ir.number_formats import Format
+
+STEP = 4
+"""Binary points are multiples of so many bits, so that few distances are left between them."""
+DISTANCES = (0, 4, 8, 12)
+"""Places by which a lane moves a term to the right before it adds it."""
+EXTRACTIONS = (4, 8, 12, 16)
+"""Places that a lane drops of a sum, rounding half up."""
+LIFT = 12
+"""Places to the left of a term of two addends, so that moving it right loses nothing of it."""
+GUARD = 4
+"""Bits of a sum beyond those of a lane's terms."""
+STAGE_BITS = 3
+"""Bits of a stage: a task takes at most so many intervals as they can number."""
+ANGLE_POINT = 28
+"""Binary point of angles in quarter turns, of sines and cosines, and of the mantissas of reciprocals."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core: ``lanes`` that multiply and add, and ``banks`` of ``words`` values of ``width`` bits that take a result a
+    cycle each. ``inputs`` are the words of the memory of operands."""
+
+    lanes: int = 4
+    banks: int = 2
+    width: int = 32
+    words: int = 512
+    inputs: int = 512
+
+    @property
+    def cut(self) -> int:
+        """Low bits of a product that are dropped before anything else: those that no sum of its size shows."""
+        return -(-self.width // 2 // STEP) * STEP
+
+    @property
+    def term_bits(self) -> int:
+        """Width of a product without its low bits."""
+        return 2 * self.width - self.cut
+
+    @property
+    def sum_bits(self) -> int:
+        """Width of an accumulator."""
+        return self.term_bits + GUARD
+
+    @property
+    def power_point(self) -> int:
+        """The place of the highest bit of what is inverted, plus the place of the bit of the power of two that comes of
+        it. What is multiplied by the power keeps most of its bits, and 2^14 may be between the largest and the smallest
+        number that is inverted."""
+        return -(-self.width // STEP) * STEP + LIFT
+
+    def format(self, head: int) -> Format:
+        """The format of a value with at least ``head`` bits before the point, without the sign."""
+        return Format(self.width, self.point(head))
+
+    def point(self, head: int) -> int:
+        """The largest binary point, a multiple of :data:`STEP`, that leaves ``head`` bits before it."""
+        return (self.width - 1 - head) // STEP * STEP
+
+
+def aligning_point(core: Core, frac: int, point: int) -> int:
+    """The binary point of a power of two that moves a factor with ``frac`` bits behind its own to ``point``, at one of
+    the distances of a lane. ValueError where none does."""
+    exact = point + core.cut - frac
+    for distance in DISTANCES:
+        if 0 <= exact + distance <= core.width - 2:
+            return exact + distance
+    raise ValueError(f"no power of two moves a value by {point - frac} places")
+
+
+# times, in cycles from that in which a slot's addresses are given to the memories
+
+RESULT = 5
+"""Cycle in which a lane's result is on the bus, and written."""
+NEXT = RESULT + 1
+"""First cycle in which it can be read."""
+SINE, COSINE = 12, 13
+"""Cycles after its argument was on the bus in which the special unit's results of an angle are on its own."""
+MANTISSA, POWER = 14, 5
+"""The same of a number that is inverted."""
+SINE_STEPS = (2, 5, 6, 9, 10)
+"""Cycles after its argument was on the bus in which an angle takes the special unit's multiplier."""
+INVERSE_STEPS = (4, 8, 12)
+"""The same of a number that is inverted."""
+ARRIVAL = 3
+"""Cycles from taking an operand's word of the stream to the first in which it can be read."""

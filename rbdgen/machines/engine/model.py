@@ -1,0 +1,331 @@
+"""A model of the machine: it executes program words on memories, lanes and accumulators, cycle by cycle.
+
+It knows no graph and no function, only what the hardware is told. Several tasks that begin together, as on cores in
+lockstep, are an array in each word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdgen.ir.number_formats import Format
+from rbdgen.ir.ops.reciprocals import reciprocal_table
+from rbdgen.ir.ops.sines import sine_table
+from rbdgen.machines.engine.allocation import WRITTEN
+from rbdgen.machines.engine.core import (
+    ANGLE_POINT,
+    COSINE,
+    DISTANCES,
+    EXTRACTIONS,
+    LIFT,
+    MANTISSA,
+    POWER,
+    RESULT,
+    SINE,
+    STEP,
+    Core,
+)
+from rbdgen.machines.engine.program import HEADER, KINDS, WORD, Program
+from rbdgen.machines.engine.special import (
+    ADDRESS_BITS,
+    EXACT,
+    FACTOR,
+    MANTISSA_POINT,
+    QUARTER,
+    RECIPROCAL_POINT,
+    SHORT,
+    SINE_POINT,
+    STEP_POINT,
+    TABLE_BITS,
+)
+
+Words = np.ndarray
+"""A word of each core (n,), int64."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Results of tasks that ran one behind the other on n cores: ``values`` (tasks, words, n), ``flags`` (tasks, n),
+    and the ``cycles`` in which each task's header was sent, from the start of the first."""
+
+    values: np.ndarray
+    flags: np.ndarray
+    cycles: tuple[int, ...]
+
+
+def run(program: Program, function: str, operands: np.ndarray) -> Answers:
+    """Run tasks of one function: raw ``operands`` (tasks, words, n), one task every interval."""
+    return _Machine(program, function, operands).run()
+
+
+class _Machine:
+    """A core, or several in lockstep, and one run of it."""
+
+    def __init__(
+        self,
+        program: Program,
+        function: str,
+        operands: np.ndarray,
+    ) -> None:
+        self.program = program
+        self.core: Core = program.core
+        self.routine = program.routines[function]
+        self.tasks, _, self.count = operands.shape
+        self.operands = operands
+        core = self.core
+        shape = core.banks, core.words, self.count
+        self.banks = np.zeros(shape, np.int64)
+        for raw, (bank, word) in program.constants.places.items():
+            self.banks[bank, word] = raw
+        self.inputs = np.zeros((core.words, self.count), np.int64)
+        zero = np.zeros(self.count, np.int64)
+        self.sums = [zero] * core.lanes
+        self.lane_bus: list[dict[int, Words]] = [{} for _ in range(core.lanes)]
+        self.unit_bus: dict[int, Words] = {}
+        self.arriving: dict[int, Words] = {}
+        self.flags = np.zeros((self.tasks, self.count), bool)
+        self.late_flags: list[tuple[int, int, Words]] = []
+        self.values = np.zeros((self.tasks, self.routine.results, self.count), np.int64)
+        self.sent = [0] * self.tasks
+        self.taken = [0] * self.tasks
+        self.final_flags = np.zeros((self.tasks, self.count), bool)
+        self.cycles = [0] * self.tasks
+
+    def run(self) -> Answers:
+        """Run all tasks to their ends."""
+        fields = [self.program.layout.unpacked(w) for w in self.routine.words]
+        for number in range(self.tasks + self.routine.stages - 1):
+            for cycle, own in enumerate(fields):
+                now = number * self.routine.interval + cycle
+                self._cycle(now, number, own)
+        return Answers(self.values, self.final_flags, tuple(self.cycles))
+
+    def _cycle(
+        self,
+        now: int,
+        number: int,
+        own: dict[str, int],
+    ) -> None:
+        """One cycle: what is read is what was written before."""
+        self._send(now, number, own)
+        for lane in range(self.core.lanes):
+            self._slot(
+                now,
+                number,
+                lane,
+                own,
+            )
+        self._take(now, number, own)
+        if own["call"]:
+            self._call(now, number, own)
+        for bank in range(self.core.banks):
+            name = f"bank{bank}_"
+            if own[name + "write"]:
+                source = own[name + "source"]
+                bus = self.unit_bus if source == self.core.lanes else self.lane_bus[source]
+                # what no sum ends in is whatever the lane has
+                value = bus.get(now)
+                if value is None:
+                    value = np.zeros(self.count, np.int64)
+                self.banks[bank, self._rotated(own[name + "address"], number)] = value
+        for bus in (*self.lane_bus, self.unit_bus):
+            bus.pop(now, None)
+
+    def _rotated(
+        self,
+        address: int,
+        number: int,
+        rotates: int = 1,
+    ) -> int:
+        """The word of a bank that an address means in this interval."""
+        if not rotates:
+            return address
+        constants = self.core.words - self.program.rotating
+        return constants + (address + number) % self.program.rotating
+
+    def _task(self, number: int, stage: int) -> int | None:
+        """The task that is in a stage, if there is one."""
+        task = number - stage
+        return task if 0 <= task < self.tasks else None
+
+    def _flag(
+        self,
+        number: int,
+        stage: int,
+        flags: np.ndarray,
+    ) -> None:
+        task = self._task(number, stage)
+        if task is not None:
+            self.flags[task] |= flags
+
+    def _slot(
+        self,
+        now: int,
+        number: int,
+        lane: int,
+        own: dict[str, int],
+    ) -> None:
+        """A lane's slot."""
+        core, name = self.core, f"lane{lane}_"
+        get = {key: own[name + key] for key in _LANE}
+        x = self.banks[get["x_bank"], self._rotated(get["x_address"], number, get["x_rotates"])]
+        address = self._rotated(get["y_address"], number, get["y_rotates"])
+        y = self.inputs[address] if get["y_operand"] else self.banks[get["y_bank"], address]
+        x = x << get["double"]
+        kind = KINDS[get["kind"] % len(KINDS)]
+        if kind == "product":
+            low = core.cut // 2
+            # products of 36 bits have no room in 64
+            part = x * (y & (1 << low) - 1)
+            term = (x * (y >> low) + (part >> low)) >> core.cut - low
+        elif kind == "sum":
+            term = (x + y) << LIFT
+        else:
+            term = (x - y) << LIFT
+        term = term >> DISTANCES[get["distance"]]
+        drop = EXTRACTIONS[get["extraction"]]
+        before = np.full(self.count, 1 << drop - 1) if get["first"] else self.sums[lane]
+        total = before - term if get["negative"] else before + term
+        if get["keep"]:
+            self.sums[lane] = total
+        fmt = Format(core.width, 0)
+        exact = total >> drop
+        value = fmt.wrap(exact)
+        self.lane_bus[lane][now + RESULT] = value
+        if get["last"]:
+            self._flag(number, get["stage"], value != exact)
+
+    def _take(
+        self,
+        now: int,
+        number: int,
+        own: dict[str, int],
+    ) -> None:
+        """An operand's word, which the stream gives and a memory takes."""
+        task = self._task(number, 0)
+        if own["take"]:
+            word = np.zeros(self.count, np.int64)
+            if task is not None:
+                word = self.operands[task, self.taken[task]]
+                self.taken[task] += 1
+            self.arriving[now + WRITTEN] = word
+        if own["take_write"]:
+            address = self._rotated(own["take_address"], number)
+            self.inputs[address] = self.arriving.pop(now)
+        else:
+            self.arriving.pop(now, None)
+
+    def _send(
+        self,
+        now: int,
+        number: int,
+        own: dict[str, int],
+    ) -> None:
+        """A word of a result, or the header before it."""
+        task = self._task(number, own["send_stage"])
+        if task is None:
+            return
+        if own["send"] == HEADER:
+            self.final_flags[task] = self.flags[task]
+            self.cycles[task] = now
+        if own["send"] == WORD:
+            address = self._rotated(own["send_address"], number, own["send_rotates"])
+            self.values[task, self.sent[task]] = self.banks[own["send_bank"], address]
+            self.sent[task] += 1
+
+    def _call(
+        self,
+        now: int,
+        number: int,
+        own: dict[str, int],
+    ) -> None:
+        """A call of the special unit."""
+        argument = self.lane_bus[own["call_lane"]].get(now, np.zeros(self.count, np.int64))
+        if own["call_inverse"]:
+            mantissa, power, lost = inverse(argument, self.core)
+            self.unit_bus[now + MANTISSA] = mantissa
+            self.unit_bus[now + POWER] = power
+            self._flag(number, own["call_stage"], lost)
+        else:
+            sine, cosine = sine_and_cosine(argument << own["call_shift"] * STEP, self.core)
+            self.unit_bus[now + SINE] = sine
+            self.unit_bus[now + COSINE] = cosine
+
+
+_LANE = (
+    "x_address",
+    "x_bank",
+    "x_rotates",
+    "y_address",
+    "y_bank",
+    "y_rotates",
+    "y_operand",
+    "kind",
+    "double",
+    "negative",
+    "distance",
+    "first",
+    "keep",
+    "last",
+    "extraction",
+    "stage",
+)
+
+
+def _rounded(x: Words, drop: int) -> Words:
+    """Without so many low bits, rounded half up."""
+    return x if drop == 0 else ((x >> drop - 1) + 1) >> 1
+
+
+def sine_and_cosine(angle: Words, core: Core) -> tuple[Words, Words]:
+    """Sine and cosine, as the special unit has them, of an angle in quarter turns."""
+    table = np.array(sine_table(ADDRESS_BITS, Format(TABLE_BITS, SINE_POINT)), np.int64)
+    below = ANGLE_POINT - ADDRESS_BITS
+    place = angle >> below
+    found = []
+    for ahead in (0, 1):
+        turned = place + (ahead << ADDRESS_BITS)
+        index = turned & (1 << ADDRESS_BITS) - 1
+        index = np.where(turned >> ADDRESS_BITS & 1, (1 << ADDRESS_BITS) - 1 - index, index)
+        value = table[index]
+        found.append(np.where(turned >> ADDRESS_BITS + 1 & 1, -value, value))
+    sine, cosine = found
+    rest = (angle & (1 << below) - 1) - (1 << below - 1)
+    quarter = round(QUARTER * 2**SHORT)
+    # u at its own point; half of it is the same bits with a point one further
+    step = _rounded(rest * quarter >> ANGLE_POINT + SHORT - EXACT, EXACT - STEP_POINT)
+    results = []
+    for here, other, sign in ((sine, cosine, -1), (cosine, sine, 1)):
+        short = _rounded(here, SINE_POINT - SHORT)
+        inner = step * short >> STEP_POINT + 1 + SHORT - SINE_POINT
+        slope = _rounded(other + sign * inner, SINE_POINT - SHORT)
+        outer = step * slope >> STEP_POINT + SHORT - SINE_POINT
+        results.append(_rounded(here - sign * outer, SINE_POINT - ANGLE_POINT))
+    return results[0], results[1]
+
+
+def inverse(x: Words, core: Core) -> tuple[Words, Words, np.ndarray]:
+    """The mantissa of 1/x and the power of two beside it, as the special unit has them, and whether x has none."""
+    lost = x <= 0
+    positive = np.maximum(x, 1)
+    place = np.frexp(positive.astype(float))[1].astype(np.int64) - 1
+    top = core.width - 2
+    # a float has fewer bits than a long word: what rounds up to a power of two is one place too high
+    place = np.where(positive >> place == 0, place - 1, place)
+    mantissa = positive << top - place
+    table = np.array(reciprocal_table(ADDRESS_BITS, Format(TABLE_BITS, RECIPROCAL_POINT)), np.int64)
+    below = top - ADDRESS_BITS
+    found = table[mantissa >> below & (1 << ADDRESS_BITS) - 1]
+    rest = (mantissa & (1 << below) - 1) - (1 << below - 1)
+    distance = _rounded(rest, top - MANTISSA_POINT)
+    short = _rounded(found, RECIPROCAL_POINT - FACTOR + 1)
+    step = _rounded(distance * short >> MANTISSA_POINT + FACTOR - 1 - EXACT, EXACT - STEP_POINT)
+    moved = step << EXACT - STEP_POINT
+    change = _rounded(moved - (step * step >> 2 * STEP_POINT - EXACT), EXACT - STEP_POINT)
+    product = short * change >> FACTOR - 1 + STEP_POINT - EXACT
+    total = (found << EXACT - RECIPROCAL_POINT) - product
+    exact = np.left_shift(np.int64(1), core.power_point - place)
+    power = Format(core.width, 0).wrap(exact)
+    return _rounded(total, EXACT - ANGLE_POINT), power, lost | (power != exact)

@@ -1,0 +1,466 @@
+"""Modulo schedules: at which cycle, lane and bank each job of a task is, so that a task can start every interval.
+
+Nothing of a task goes into the next one, so that an interval is possible where lanes, banks, the special unit and the
+streams have room for a task's work. Sums are placed in order of the longest way to a result, long ones somewhat
+earlier; each as early as its operands, a lane and a bank's port allow, or somewhat later where it leaves fewer gaps
+beside itself. What is free is kept as bits of whole numbers, a bit for each cycle of the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+
+from rbdgen.machines.engine.core import (
+    ARRIVAL,
+    COSINE,
+    INVERSE_STEPS,
+    MANTISSA,
+    NEXT,
+    POWER,
+    RESULT,
+    SINE,
+    SINE_STEPS,
+    STAGE_BITS,
+    Core,
+)
+from rbdgen.machines.engine.jobs import Call, Sum, Work
+from rbdgen.machines.engine.special import SINES
+
+TRIES = ((4, 0, 0), (8, 4, 0), (2, 0, 320), (4, 2, 0), (8, 0, 0), (1, 0, 0), (4, 0, 500))
+"""What is tried at an interval: cycles that a sum starts later for each gap that it leaves beside itself, cycles by
+which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
+COARSE, FINE = 0.02, 0.004
+"""Steps of the interval, as shares of the shortest that may be: until there is a schedule, and to shorten it then."""
+LONGEST = 3.0
+"""Beyond this multiple of the shortest interval that may be no schedule is looked for."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A sum's place: its lane, the cycles of its slots, and which slots these are, in order."""
+
+    lane: int
+    cycles: tuple[int, ...]
+    order: tuple[int, ...]
+
+    @property
+    def last(self) -> int:
+        """The cycle of its last slot."""
+        return self.cycles[-1]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of one function's work: every ``interval`` cycles a task may start. By node: the ``placed`` sums, the
+    cycles in which results are ``written``, and the ``banks`` that they go to. ``calls``: when the argument of each
+    call is on the bus. ``read``: the cycle in which each result word is read to be sent, behind the header."""
+
+    work: Work
+    core: Core
+    interval: int
+    placed: dict[int, Placed]
+    written: dict[int, int]
+    banks: dict[int, int]
+    calls: tuple[int, ...]
+    read: tuple[int, ...]
+
+    @property
+    def header(self) -> int:
+        """The cycle in which a task's header is sent, with its flags."""
+        return self.read[0] - 1
+
+    @property
+    def end(self) -> int:
+        """The cycle after the last result word is read."""
+        return self.read[-1] + 1
+
+    @property
+    def stages(self) -> int:
+        """Intervals that a task takes, begun ones included."""
+        return -(-self.end // self.interval)
+
+
+class NoRoomError(ValueError):
+    """A job has no place at an interval."""
+
+
+def stored_nodes(work: Work) -> frozenset[int]:
+    """The nodes whose results banks keep: those that slots or the stream of results read, but for operands."""
+    read = {v.node for own in work.sums for slot in own.slots for v in slot.values}
+    read |= {v.node for v in work.results}
+    return frozenset(i for i in read - set(work.inputs) if i is not None)
+
+
+def least_interval(work: Work, core: Core) -> int:
+    """The shortest interval that slots, banks, the special unit and the streams allow."""
+    steps = sum(len(steps_of(call)) for call in work.calls)
+    return max(
+        -(-work.slots // core.lanes),
+        -(-len(stored_nodes(work)) // core.banks),
+        len(work.inputs),
+        len(work.results) + 1,
+        steps,
+        max((len(own.slots) for own in work.sums), default=1),
+    )
+
+
+def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
+    """The schedule at an interval, or at the shortest that is found. NoRoomError where there is none."""
+    order = _Order(work)
+    if interval is not None:
+        found = _first(
+            work,
+            core,
+            interval,
+            order,
+        )
+        if found is None:
+            shortest = schedule(work, core).interval
+            raise NoRoomError(
+                f"{interval} cycles: too short an interval; the shortest found is {shortest}"
+            )
+        return found
+    least = least_interval(work, core)
+    coarse, fine = max(round(COARSE * least), 1), max(round(FINE * least), 1)
+    tried = least
+    while (
+        best := _first(
+            work,
+            core,
+            tried,
+            order,
+        )
+    ) is None:
+        tried += coarse
+        if tried > LONGEST * least + coarse:
+            raise NoRoomError(f"no interval up to {tried} cycles has room")
+    shorter: Schedule | None = best
+    while shorter is not None and shorter.interval - fine > least:
+        best = shorter
+        shorter = _first(
+            work,
+            core,
+            best.interval - fine,
+            order,
+        )
+    return shorter or best
+
+
+def _first(
+    work: Work,
+    core: Core,
+    interval: int,
+    order: _Order,
+) -> Schedule | None:
+    """The first schedule at an interval that one of :data:`TRIES` gives."""
+    for call in work.calls:
+        # a call that comes every interval meets the one before
+        places = {step % interval for step in steps_of(call)}
+        if len(places) < len(steps_of(call)):
+            return None
+    for pull, urgency, spread in TRIES:
+        try:
+            found = _Scheduler(
+                work,
+                core,
+                interval,
+                pull,
+            ).run(order.sums(urgency, spread))
+        except NoRoomError:
+            continue
+        if found.stages <= 1 << STAGE_BITS:
+            return found
+    return None
+
+
+class _Order:
+    """The order in which sums are placed."""
+
+    def __init__(self, work: Work) -> None:
+        self.jobs = {own.node: own for own in work.sums}
+        users: dict[int, list[int]] = {}
+        for own in work.sums:
+            for a in own.sources:
+                users.setdefault(a, []).append(own.node)
+        called = {call.argument: call for call in work.calls}
+        self.made_by = {r: call.argument for call in work.calls for r, _ in delays(call)}
+        self.heights: dict[int, float] = {}
+
+        def beyond(node: int) -> float:
+            return max((self.heights[u] for u in users.get(node, ())), default=0)
+
+        # copies have negative numbers and take operands only: they come before all others
+        for node in sorted(self.jobs, key=lambda n: (n >= 0, n), reverse=True):
+            height = beyond(node)
+            if node in called:
+                for result, delay in delays(called[node]):
+                    height = max(height, beyond(result) + delay)
+            self.heights[node] = height + len(self.jobs[node].slots) - 1 + NEXT
+
+    @cached_property
+    def shares(self) -> dict[int, float]:
+        """For each sum the place of the first result that needs it, as a share of all: results stand in an order in
+        which each takes as little more as can be, so that what they have in common is made for all of them at once."""
+        bits = {n: 1 << k for k, n in enumerate(self.jobs)}
+        cones: dict[int, int] = {}
+        inner: set[int] = set()
+        # arguments have lower numbers, but those of calls and copies
+        for own in self._after_sources(sorted(self.jobs)):
+            cone = bits[own.node]
+            for a in own.sources:
+                source = self.made_by.get(a, a)
+                inner.add(source)
+                cone |= cones.get(source, 0)
+            cones[own.node] = cone
+        last = [n for n in self.jobs if n not in inner]
+        shares: dict[int, float] = {}
+        done, count = 0, len(last)
+        for place in range(count):
+            nearest = min(last, key=lambda n: ((cones[n] & ~done).bit_count(), n))
+            last.remove(nearest)
+            new = cones[nearest] & ~done
+            done |= new
+            shares |= {n: place / count for n, bit in bits.items() if new & bit}
+        return shares
+
+    def sums(self, urgency: int, spread: int) -> list[Sum]:
+        """The sums, the most urgent first, but none before what it needs."""
+        weights = dict(self.heights)
+        for n, own in self.jobs.items():
+            weights[n] += urgency * (len(own.slots) - 1)
+            if spread:
+                weights[n] += spread * (1.0 - self.shares[n])
+        ordered = sorted(self.jobs, key=lambda n: (-weights[n], n))
+        return list(self._after_sources(ordered))
+
+    def _after_sources(self, ordered: list[int]) -> Iterator[Sum]:
+        done: set[int] = set()
+        for first in ordered:
+            waiting = [first]
+            while waiting:
+                node = waiting[-1]
+                if node in done:
+                    waiting.pop()
+                    continue
+                missing = []
+                for a in sorted(self.jobs[node].sources):
+                    source = self.made_by.get(a, a)
+                    if source in self.jobs and source not in done:
+                        missing.append(source)
+                if missing:
+                    waiting += missing
+                    continue
+                waiting.pop()
+                done.add(node)
+                yield self.jobs[node]
+
+
+def steps_of(call: Call) -> tuple[int, ...]:
+    """Cycles after its argument was on the bus in which a call takes the special unit's multiplier."""
+    return SINE_STEPS if call.kind == SINES else INVERSE_STEPS
+
+
+def delays(call: Call) -> list[tuple[int, int]]:
+    """The results of a call that are needed, and the cycles after its argument in which they are on the bus."""
+    own = (SINE, COSINE) if call.kind == SINES else (MANTISSA, POWER)
+    return [(r, d) for r, d in zip(call.results, own, strict=True) if r is not None]
+
+
+class _Scheduler:
+    """Places one function's work at one interval; ``lanes`` and so on are bits of the cycles that are free,
+    ``idle`` those in which a lane has no sum of several slots."""
+
+    def __init__(
+        self,
+        work: Work,
+        core: Core,
+        interval: int,
+        pull: int,
+    ) -> None:
+        self.work = work
+        self.core = core
+        self.interval = interval
+        self.pull = pull
+        self.mask = (1 << interval) - 1
+        self.lanes = [self.mask] * core.lanes
+        self.idle = list(self.lanes)
+        self.ports = [self.mask] * core.banks
+        self.multiplier = self.bus = self.arguments = self.mask
+        self.filled = [0] * core.banks
+        self.ready: dict[int, int] = {}
+        self.placed: dict[int, Placed] = {}
+        self.written: dict[int, int] = {}
+        self.banks: dict[int, int] = {}
+        self.call_of = {c.argument: k for k, c in enumerate(work.calls)}
+        self.call_times: dict[int, int] = {}
+        self.stored = stored_nodes(work)
+
+    def run(self, order: list[Sum]) -> Schedule:
+        """The schedule. NoRoomError where something has no place."""
+        for k, i in enumerate(self.work.inputs):
+            if i is not None:
+                self.ready[i] = k + ARRIVAL
+        for own in order:
+            self._place(own)
+        calls = tuple(self.call_times[k] for k in range(len(self.work.calls)))
+        placed, written, banks = self.placed, self.written, self.banks
+        return Schedule(
+            self.work, self.core, self.interval, placed, written, banks, calls, self._reads()
+        )
+
+    def _ahead(self, bits: int, cycles: int) -> int:
+        """The bits so many cycles later, at each cycle."""
+        k = cycles % self.interval
+        return (bits >> k | bits << self.interval - k) & self.mask
+
+    def _take(self, bits: int, cycle: int) -> int:
+        """The bits without that of a cycle."""
+        return bits & ~(1 << cycle % self.interval)
+
+    def _place(self, own: Sum) -> None:
+        """Give a sum its place."""
+        times = [max(self._ready(v.node) for v in slot.values) for slot in own.slots]
+        order = tuple(sorted(range(len(times)), key=lambda k: times[k]))
+        earliest = max(times[k] - position for position, k in enumerate(order))
+        find = self._single if len(order) == 1 else self._several
+        # so that the cycle of the last slot is allowed
+        allowed = self._ahead(self._allowed(own.node), RESULT)
+        best: tuple[int, int, list[int]] | None = None
+        for number in range(self.core.lanes):
+            found = find(
+                number,
+                earliest,
+                len(order),
+                allowed,
+                best[0] if best else None,
+            )
+            if found is not None and (best is None or found[0] < best[0]):
+                best = found[0], number, found[1]
+        if best is None:
+            raise NoRoomError(f"node %{own.node}: no room in {self.interval} cycles")
+        _, number, cycles = best
+        for cycle in cycles:
+            self.lanes[number] = self._take(self.lanes[number], cycle)
+        for cycle in range(cycles[0], cycles[-1] + 1):
+            if len(cycles) > 1:
+                self.idle[number] = self._take(self.idle[number], cycle)
+        self.placed[own.node] = Placed(number, tuple(cycles), order)
+        if own.node in self.stored:
+            self._store(own.node, cycles[-1] + RESULT)
+        if own.node in self.call_of:
+            self._call(self.call_of[own.node], cycles[-1] + RESULT)
+
+    def _single(
+        self,
+        number: int,
+        earliest: int,
+        count: int,
+        allowed: int,
+        limit: int | None,
+    ) -> tuple[int, list[int]] | None:
+        """The cost and the cycle of a single slot, for which no sum's accumulator is needed: best where a sum waits."""
+        lane = self.lanes[number]
+        before, behind = self._ahead(lane, -1), self._ahead(lane, 1)
+        best = None
+        for gaps, kind in enumerate((~before & ~behind, before ^ behind, before & behind)):
+            later = self._first(lane & allowed & kind, earliest)
+            if later is not None and (best is None or later + gaps * self.pull < best[0]):
+                best = later + gaps * self.pull, [earliest + later]
+        return best
+
+    def _several(
+        self,
+        number: int,
+        earliest: int,
+        count: int,
+        allowed: int,
+        limit: int | None,
+    ) -> tuple[int, list[int]] | None:
+        """The cost and the cycles of a sum's slots, between which others may be that need no accumulator."""
+        free = self._ahead(self.lanes[number], earliest)
+        idle = self._ahead(self.idle[number], earliest)
+        ends = self._ahead(allowed, earliest)
+        starts = free & idle
+        best = None
+        while starts:
+            first = starts & -starts
+            begin = first.bit_length() - 1
+            if limit is not None and begin >= limit:
+                break
+            starts ^= first
+            cells = []
+            left = free >> begin << begin
+            while left and len(cells) < count:
+                lowest = left & -left
+                cells.append(lowest.bit_length() - 1)
+                left ^= lowest
+            if len(cells) < count:
+                break
+            end = cells[-1]
+            span = (2 << end) - (1 << begin)
+            if span & ~idle or not ends >> end & 1:
+                continue
+            gaps = (begin == 0 or free >> begin - 1 & 1) + (free >> end + 1 & 1)
+            cost = end - count + 1 + gaps * self.pull
+            if limit is None or cost < limit:
+                limit = cost
+                best = cost, [earliest + c for c in cells]
+        return best
+
+    def _first(self, bits: int, earliest: int) -> int | None:
+        """How many cycles after the earliest the first one of these is."""
+        turned = self._ahead(bits & self.mask, earliest)
+        return (turned & -turned).bit_length() - 1 if turned else None
+
+    def _allowed(self, node: int) -> int:
+        """The cycles in which a sum's result may be on its lane's bus."""
+        allowed = self.mask
+        ports = reduce(or_, self.ports)
+        if node in self.stored:
+            allowed = ports
+        if node not in self.call_of:
+            return allowed
+        call = self.work.calls[self.call_of[node]]
+        allowed &= self.arguments
+        for step in steps_of(call):
+            allowed &= self._ahead(self.multiplier, step)
+        for _, delay in delays(call):
+            # no other result may leave the banks without a port in that cycle
+            allowed &= self._ahead(self.bus & ports, delay)
+        return allowed
+
+    def _ready(self, node: int | None) -> int:
+        return 0 if node is None else self.ready[node]
+
+    def _store(self, node: int, cycle: int) -> None:
+        """Take a port of the emptier bank that has one free."""
+        free = [b for b, port in enumerate(self.ports) if port >> cycle % self.interval & 1]
+        if not free:
+            raise NoRoomError(f"node %{node}: no bank takes its result in {self.interval} cycles")
+        bank = min(free, key=lambda b: self.filled[b])
+        self.ports[bank] = self._take(self.ports[bank], cycle)
+        self.filled[bank] += 1
+        self.written[node] = cycle
+        self.banks[node] = bank
+        self.ready[node] = cycle + 1
+
+    def _call(self, number: int, begin: int) -> None:
+        """Take the special unit for a call whose argument is on the bus at ``begin``."""
+        call = self.work.calls[number]
+        self.arguments = self._take(self.arguments, begin)
+        for step in steps_of(call):
+            self.multiplier = self._take(self.multiplier, begin + step)
+        for result, delay in delays(call):
+            self.bus = self._take(self.bus, begin + delay)
+            self._store(result, begin + delay)
+        self.call_times[number] = begin
+
+    def _reads(self) -> tuple[int, ...]:
+        """When result words are read to be sent: in their order, behind everything that may raise the task's flag, and
+        within one interval, so that no task's words come between those of another."""
+        ends = [place.last + RESULT for place in self.placed.values()]
+        header = max(*ends, *self.written.values()) + 1
+        return tuple(header + 1 + k for k in range(len(self.work.results)))

@@ -1,0 +1,146 @@
+"""What the special unit computes: sines and cosines of an angle, and the reciprocal of a positive number as a mantissa
+and a power of two, with the formats that its multiplier of 18 x 18 bits has.
+
+Each call is a few nodes of the graph that belong to a submodule of their own, so that every model of the graph has the
+unit's very bits. An angle is in quarter turns; the middle m of its table interval leaves the residual r, and with
+u = r·π/2, S = sin m and C = cos m: sin = S + u (C − u/2 S), cos = C − u (S + u/2 C). Of x = m·2^e, with c the middle of
+the interval of m in [1, 2), R = 1/c and u = (m − c) R: 1/m = R (1 − u + u²) = R − R (u − u²).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbdgen.ir.builder import Builder, rebuild
+from rbdgen.ir.graph import Graph, Node
+from rbdgen.ir.number_formats import Format
+from rbdgen.ir.terms import PRODUCT, Terms
+from rbdgen.machines.engine.core import ANGLE_POINT, Core
+
+ADDRESS_BITS = 10
+"""Bits of an address of either table."""
+FACTOR = 18
+"""Bits of the factors of the unit's multiplier."""
+SHORT = FACTOR - 2
+"""Binary point of factors up to 2."""
+TABLE_BITS = 32
+"""Bits of the tables' entries, with a sign."""
+SINE_POINT, RECIPROCAL_POINT = TABLE_BITS - 2, TABLE_BITS - 1
+"""Binary points of the tables' entries."""
+STEP_POINT = 27
+"""Binary point of u."""
+HALF_STEP_POINT = STEP_POINT + 1
+MANTISSA_POINT = 28
+"""Binary points of u/2, and of the distance of x's mantissa from the middle of its interval."""
+EXACT = 34
+"""Binary point at which the unit adds where no table's entry is added."""
+QUARTER = math.floor(math.pi / 2 * 2**SHORT + 0.5) / 2**SHORT
+"""π/2 as the unit multiplies by it."""
+SINES, INVERSE = "Sincos", "Inverse"
+"""Names of the calls' submodules, before their numbers."""
+PLUS = Terms(products=(1,), addends=(1,))
+MINUS = Terms(products=(-1,), addends=(1,))
+
+
+def is_special(node: Node) -> bool:
+    """Whether a node is computed by the special unit."""
+    return node.owner.startswith((SINES, INVERSE))
+
+
+class _Calls:
+    """Puts calls into a graph that is being built; a call for an argument is made once."""
+
+    def __init__(self) -> None:
+        self.sines: dict[int, tuple[int, int]] = {}
+        self.inverses: dict[int, tuple[int, int]] = {}
+
+    def sine_and_cosine(self, builder: Builder, radians: int) -> tuple[int, int]:
+        """The nodes of an angle's sine and cosine."""
+        if radians not in self.sines:
+            turn = builder.constant_product(radians, 2 / math.pi)
+            with builder.submodule(f"{SINES}{len(self.sines)}"):
+                self.sines[radians] = self._sine_and_cosine(builder, turn)
+        return self.sines[radians]
+
+    def _sine_and_cosine(self, builder: Builder, turn: int) -> tuple[int, int]:
+        rest = builder.node("residual", (turn,), ADDRESS_BITS)
+        step = builder.constant_product(rest, QUARTER)
+        half = builder.node("shift", (step,), -1)
+        sine = builder.node("table_sin", (turn,), ADDRESS_BITS)
+        cosine = builder.node("table_cos", (turn,), ADDRESS_BITS)
+        short_sine = builder.node("round", (sine,), SHORT)
+        short_cosine = builder.node("round", (cosine,), SHORT)
+        to_cosine = builder.node("sum", (half, short_sine, cosine), MINUS)
+        to_sine = builder.node("sum", (half, short_cosine, sine), PLUS)
+        return (
+            builder.node("sum", (step, to_cosine, sine), PLUS),
+            builder.node("sum", (step, to_sine, cosine), MINUS),
+        )
+
+    def inverse(self, builder: Builder, x: int) -> tuple[int, int]:
+        """The nodes of 1/m and of 2^−e, of x = m·2^e."""
+        if x not in self.inverses:
+            with builder.submodule(f"{INVERSE}{len(self.inverses)}"):
+                self.inverses[x] = self._inverse(builder, x)
+        return self.inverses[x]
+
+    def _inverse(self, builder: Builder, x: int) -> tuple[int, int]:
+        m = builder.node("normalise", (x,))
+        rest = builder.node("residual", (m,), ADDRESS_BITS)
+        distance = builder.node("round", (rest,), MANTISSA_POINT)
+        table = builder.node("table_reciprocal", (m,), ADDRESS_BITS)
+        short = builder.node("round", (table,), FACTOR - 1)
+        step = builder.node("sum", (distance, short), PRODUCT)
+        change = builder.node("sum", (step, step, step), MINUS)
+        mantissa = builder.node("sum", (short, change, table), MINUS)
+        power = builder.node("rescale", (builder.const(1.0), x))
+        return mantissa, power
+
+
+def call_special(graph: Graph) -> Graph:
+    """The graph with calls of the special unit for its sines, cosines and reciprocals. A quotient is a product by a
+    mantissa, then by a power of two."""
+    calls = _Calls()
+
+    def rule(
+        builder: Builder,
+        i: int,
+        node: Node,
+        args: tuple[int, ...],
+    ) -> int | None:
+        if node.op in ("sin", "cos"):
+            return calls.sine_and_cosine(builder, args[0])[node.op == "cos"]
+        if node.op not in ("reciprocal", "divide"):
+            return builder.copied(node, args)
+        mantissa, power = calls.inverse(builder, args[-1])
+        if node.op == "divide":
+            mantissa = builder.mul(args[0], mantissa)
+        return builder.node("sum", (mantissa, power), PRODUCT)
+
+    return rebuild(graph, rule)
+
+
+def is_angle(graph: Graph, i: int) -> bool:
+    """Whether node ``i`` is an angle in quarter turns."""
+    return any(graph.nodes[u].owner.startswith(SINES) for u in graph.users[i])
+
+
+def special_format(graph: Graph, i: int, core: Core) -> tuple[Format, int | None]:
+    """The format of node ``i`` inside a call, and the binary point of a sum; not of wiring, whose format is its
+    argument's, nor of the power of two, whose format is by its range."""
+    node = graph.nodes[i]
+    if node.op == "normalise":
+        return Format(core.width, core.width - 2), None
+    if node.op == "table_reciprocal":
+        return Format(TABLE_BITS, RECIPROCAL_POINT), None
+    if node.operation.looks_up:
+        return Format(TABLE_BITS, SINE_POINT), None
+    if node.op == "round":
+        return Format(FACTOR, node.attr), None
+    first = graph.nodes[node.args[0]]
+    if not node.addends or node.args[0] == node.args[1]:
+        return Format(FACTOR, STEP_POINT), EXACT
+    if first.is_shift:
+        return Format(FACTOR, SHORT), SINE_POINT
+    point = EXACT if first.op == "round" else SINE_POINT
+    return Format(core.width, ANGLE_POINT), point
