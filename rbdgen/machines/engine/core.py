@@ -14,7 +14,7 @@ EXTRACTIONS = (4, 8, 12, 16)
 """Places that a lane drops of a sum, rounding half up."""
 LIFT = 12
 """Places to the left of a term of two addends, so that moving it right loses nothing of it."""
-GUARD = 4
+GUARD = 3
 """Bits of a sum beyond those of a lane's terms."""
 STAGE_BITS = 3
 """Bits of a stage: a task takes at most so many intervals as they can number."""
@@ -25,13 +25,40 @@ ANGLE_POINT = 28
 @dataclass(frozen=True)
 class Core:
     """A core: ``lanes`` that multiply and add, and ``banks`` of ``words`` values of ``width`` bits that take a result a
-    cycle each. ``inputs`` are the words of the memory of operands."""
+    cycle each; the memory of operands has as many words, a power of two. ``depth``: words of program memory;
+    ``results``: words of results that may wait to leave."""
 
     lanes: int = 4
     banks: int = 2
     width: int = 32
     words: int = 512
-    inputs: int = 512
+    depth: int = 2560
+    results: int = 1024
+
+    @property
+    def depth_bits(self) -> int:
+        """Bits of the number of a program's word."""
+        return max(self.depth - 1, 1).bit_length()
+
+    @property
+    def address_bits(self) -> int:
+        """Bits of a word's address in a bank."""
+        return max(self.words - 1, 1).bit_length()
+
+    @property
+    def bank_bits(self) -> int:
+        """Bits of a bank's number."""
+        return max(self.banks - 1, 1).bit_length()
+
+    @property
+    def lane_bits(self) -> int:
+        """Bits of a lane's number."""
+        return max(self.lanes - 1, 1).bit_length()
+
+    @property
+    def source_bits(self) -> int:
+        """Bits of a lane's number, or of that behind them, which is the special unit's."""
+        return self.lanes.bit_length()
 
     @property
     def cut(self) -> int:
@@ -40,8 +67,8 @@ class Core:
 
     @property
     def term_bits(self) -> int:
-        """Width of a product without its low bits."""
-        return 2 * self.width - self.cut
+        """Width of a product without its low bits, of which one factor may be doubled."""
+        return 2 * self.width + 1 - self.cut
 
     @property
     def sum_bits(self) -> int:
@@ -82,11 +109,11 @@ NEXT = RESULT + 1
 """First cycle in which it can be read."""
 SINE, COSINE = 12, 13
 """Cycles after its argument was on the bus in which the special unit's results of an angle are on its own."""
-MANTISSA, POWER = 14, 5
+MANTISSA, POWER = 13, 5
 """The same of a number that is inverted."""
 SINE_STEPS = (2, 5, 6, 9, 10)
 """Cycles after its argument was on the bus in which an angle takes the special unit's multiplier."""
-INVERSE_STEPS = (4, 8, 12)
+INVERSE_STEPS = (4, 7, 10)
 """The same of a number that is inverted."""
 ARRIVAL = 3
 """Cycles from taking an operand's word of the stream to the first in which it can be read."""

@@ -45,8 +45,7 @@ class Layout:
         self.core = core
         self.fields: dict[str, tuple[int, int]] = {}
         self.bits = 0
-        address = max(core.words - 1, 1).bit_length()
-        inside = max(core.banks - 1, 1).bit_length()
+        address, inside = core.address_bits, core.bank_bits
         for lane in range(core.lanes):
             name = f"lane{lane}_"
             self._add(name + "x_address", address)
@@ -68,10 +67,10 @@ class Layout:
         for bank in range(core.banks):
             name = f"bank{bank}_"
             self._add(name + "write", 1)
-            self._add(name + "source", core.lanes.bit_length())
+            self._add(name + "source", core.source_bits)
             self._add(name + "address", address)
         self._add("call", 1)
-        self._add("call_lane", max(core.lanes - 1, 1).bit_length())
+        self._add("call_lane", core.lane_bits)
         self._add("call_inverse", 1)
         self._add("call_shift", 2)
         self._add("call_stage", STAGE_BITS)

@@ -30,8 +30,8 @@ SINE_POINT, RECIPROCAL_POINT = TABLE_BITS - 2, TABLE_BITS - 1
 STEP_POINT = 27
 """Binary point of u."""
 HALF_STEP_POINT = STEP_POINT + 1
-MANTISSA_POINT = 28
-"""Binary points of u/2, and of the distance of x's mantissa from the middle of its interval."""
+MANTISSA_POINT = 27
+"""Binary point of the distance of x's mantissa from the middle of its interval, which half of an interval fits."""
 EXACT = 34
 """Binary point at which the unit adds where no table's entry is added."""
 QUARTER = math.floor(math.pi / 2 * 2**SHORT + 0.5) / 2**SHORT
