@@ -19,7 +19,15 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    Fragment,
+    Instance,
+    Module,
+    ResetSignal,
+    Value,
+)
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -143,7 +151,7 @@ def instantiate(m: Module, platform: object, name: str, component: SharedCompone
     pins = {}
     for path, member, value in component.signature.flatten(component):
         direction = "i" if member.flow == In else "o"
-        pins[f"{direction}_{_port_name(path)}"] = value
+        pins[f"{direction}_{_port_name(path)}"] = Value.cast(value)
     if component.clocked:
         pins.update(i_clk=ClockSignal(), i_rst=ResetSignal())
     m.submodules[name] = Instance(module, **pins)
@@ -161,10 +169,11 @@ def forward(m: Module, source: stream.Interface, sink: stream.Interface) -> None
 def _check_ports(name: str, component: SharedComponent) -> None:
     """UnsupportedError if a port of ``component``, called ``name``, has more bits than a port may have."""
     for path, _, value in component.signature.flatten(component):
-        if len(value) > WIDEST:
+        bits = len(Value.cast(value))
+        if bits > WIDEST:
             port = ".".join(map(str, path))
             raise UnsupportedError(
-                f"{name}: {port} has {len(value)} bits, and a port may have {WIDEST}; use fewer "
+                f"{name}: {port} has {bits} bits, and a port may have {WIDEST}; use fewer "
                 "--functions, a shorter --word, or leave results out"
             )
 
@@ -173,7 +182,7 @@ def _widest_side(component: SharedComponent) -> int:
     """Bits of the inputs, or of the outputs if they are more."""
     bits = {In: 0, Out: 0}
     for _, member, value in component.signature.flatten(component):
-        bits[member.flow] += len(value)
+        bits[member.flow] += len(Value.cast(value))
     return max(bits.values())
 
 
@@ -249,7 +258,7 @@ def _elaborated(
         port = _port_name(path)
         if first in streams:
             port = "_".join([streams[first], *rest])
-        ports[port] = (value, direction)
+        ports[port] = (Value.cast(value), direction)
     fragment = Fragment.get(component, library)
     if component.clocked:
         domain = ClockDomain("sync")

@@ -21,8 +21,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-ACCUMULATOR = re.compile(r"^module (\w+_accumulate_(\d+)_([0-9a-f]+))\(", re.M)
-"""Name, width and mask of starting bits of an accumulator's module."""
+ACCUMULATOR = re.compile(r"^module (\w+_accumulate_(\d+)_([0-9a-f]+)(_held)?)\(", re.M)
+"""Name, width and mask of starting bits of an accumulator's module, and whether its sum is held where it says so."""
 ROUNDED_SUM = re.compile(
     r"^module (\w+_(add|sub)_(\d+)l(\d+)_(\d+)l(\d+)_(\d+)to(\d+)(wrap)?)\(", re.M
 )
@@ -83,14 +83,25 @@ def _chain(bits: Sequence[Bit], carry: str = ZERO) -> str:
     return text
 
 
-def accumulator(name: str, width: int, starting: int) -> str:
+def _accumulator_ports(name: str, width: int, held: bool) -> str:
+    """The head of an accumulator's module."""
+    top = width - 1
+    keep = ("keep, ", "  input keep;\n") if held else ("", "")
+    return (
+        f"module {name}(clk, rst, x, start, first, minus, {keep[0]}y);\n  input clk;\n  input rst;\n"
+        f"  input signed [{top}:0] x;\n  input signed [{top}:0] start;\n  input first;\n  input minus;\n{keep[1]}"
+        f"  output signed [{top}:0] y;\n"
+    )
+
+
+def accumulator(name: str, width: int, starting: int, held: bool = False) -> str:
     """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added, and
     whether the sum so far counts, are in the chain; bits that sums start from have a look-up table before it."""
-    text = (
-        f"module {name}(clk, rst, x, start, first, minus, y);\n  input clk;\n  input rst;\n"
-        f"  input signed [{width - 1}:0] x;\n  input signed [{width - 1}:0] start;\n  input first;\n  input minus;\n"
-        f"  output signed [{width - 1}:0] y;\n  wire [{width - 1}:0] total;\n  reg [{width - 1}:0] sum = 0;\n"
-        f"  wire [{width - 1}:0] started = first ? start : sum;\n  always @(posedge clk) sum <= total;\n"
+    enabled = "if (keep) " if held else ""
+    text = _accumulator_ports(name, width, held) + (
+        f"  wire [{width - 1}:0] total;\n  reg [{width - 1}:0] sum = 0;\n"
+        f"  wire [{width - 1}:0] started = first ? start : sum;\n"
+        f"  always @(posedge clk) {enabled}sum <= total;\n"
     )
     bits = []
     for k in range(width):
@@ -179,8 +190,8 @@ class Sum:
 def chains(verilog: str) -> str:
     """Modules for the accumulators and the sums that round of a design's Verilog."""
     found = []
-    for name, width, starting in ACCUMULATOR.findall(verilog):
-        found.append(accumulator(name, int(width), int(starting, 16)))
+    for name, width, starting, held in ACCUMULATOR.findall(verilog):
+        found.append(accumulator(name, int(width), int(starting, 16), bool(held)))
     for name, op, a, left, b, right, drop, kept, wraps in ROUNDED_SUM.findall(verilog):
         # nothing is rounded: without a third number synthesis makes one chain of it
         if int(drop) == 0:
@@ -195,16 +206,15 @@ ADD_OR_SUBTRACT = 2
 """The mode in which a bit adds where I3 is high, and else subtracts."""
 
 
-def alu_accumulator(name: str, width: int, starting: int) -> str:
+def alu_accumulator(name: str, width: int, starting: int, held: bool = False) -> str:
     """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added is the
     mode's, and carried in; whether the sum so far counts is a look-up table a bit."""
     top = width - 1
-    text = (
-        f"module {name}(clk, rst, x, start, first, minus, y);\n  input clk;\n  input rst;\n"
-        f"  input signed [{top}:0] x;\n  input signed [{top}:0] start;\n  input first;\n  input minus;\n"
-        f"  output signed [{top}:0] y;\n  wire [{width}:0] carries;\n  reg [{top}:0] sum = 0;\n"
+    enabled = "if (keep) " if held else ""
+    text = _accumulator_ports(name, width, held) + (
+        f"  wire [{width}:0] carries;\n  reg [{top}:0] sum = 0;\n"
         f"  wire [{top}:0] started = first ? start & {width}'h{starting:x} : sum;\n"
-        f"  assign carries[0] = minus;\n  always @(posedge clk) sum <= y;\n"
+        f"  assign carries[0] = minus;\n  always @(posedge clk) {enabled}sum <= y;\n"
     )
     for k in range(width):
         pins = f".I0(started[{k}]), .I1(x[{k}]), .I3(~minus)"
@@ -216,8 +226,8 @@ def alu_accumulator(name: str, width: int, starting: int) -> str:
 def alus(verilog: str) -> str:
     """Modules for the accumulators of a design's Verilog."""
     found = []
-    for name, width, starting in ACCUMULATOR.findall(verilog):
-        found.append(alu_accumulator(name, int(width), int(starting, 16)))
+    for name, width, starting, held in ACCUMULATOR.findall(verilog):
+        found.append(alu_accumulator(name, int(width), int(starting, 16), bool(held)))
     return "".join(found)
 
 
@@ -332,6 +342,16 @@ class Primitive:
             text += f"$signed({result}[{size - 1}:0]);\n"
             terms.append(f"(term{k}_{j} <<< {x[0] + y[0]})" if x[0] + y[0] else f"term{k}_{j}")
             text += self.instance(f"block{k}_{j}", inside, f"wide{k}", f"narrow{j}", result)
+        low = first[-1][0]
+        if len(first) == len(second) == 2 and second[-1][0] == low:
+            # of four products the outer two stand side by side: only those between them are added
+            return text + (
+                # kept, as synthesis would make logic for a sum of three
+                f"  (* keep *) wire signed [{self.output}:0] between = $signed(result0_1) + $signed(result1_0);\n"
+                f"  assign p[{low - 1}:0] = result0_0[{low - 1}:0];\n  assign p[{a + b - 1}:{low}] = "
+                f"$signed({{result1_1[{a + b - 2 * low - 1}:0], result0_0[{2 * low - 1}:{low}]}}) + between;\n"
+                "endmodule\n"
+            )
         return text + f"  assign p = {' + '.join(terms)};\nendmodule\n"
 
 

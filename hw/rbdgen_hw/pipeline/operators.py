@@ -209,21 +209,23 @@ class Multiplier(SharedComponent):
 
 class Accumulate(SharedComponent):
     """y = the sum so far, of ``width`` bits, plus x or, where ``minus`` is high, less x; where ``first`` is high, of
-    ``start`` instead of the sum so far. The sum so far is y of the cycle before. Of ``start`` only the bits in the mask
-    ``starting`` are ever high."""
+    ``start`` instead of the sum so far. The sum so far is y of the cycle before; of one that is ``held``, of the last
+    cycle in which ``keep`` was high. Of ``start`` only the bits in the mask ``starting`` are ever high."""
 
     general = True
 
-    def __init__(self, width: int, starting: int) -> None:
+    def __init__(self, width: int, starting: int, held: bool = False) -> None:
         self.width = width
         self.starting = starting
-        self.module_name = f"accumulate_{width}_{starting:x}"
+        self.held = held
+        self.module_name = f"accumulate_{width}_{starting:x}{'_held' if held else ''}"
         super().__init__(
             {
                 "x": In(signed(width)),
                 "start": In(signed(width)),
                 "first": In(1),
                 "minus": In(1),
+                **({"keep": In(1)} if held else {}),
                 "y": Out(signed(width)),
             }
         )
@@ -238,7 +240,8 @@ class Accumulate(SharedComponent):
         # both with a bit more below, where the carry comes in: one adder whatever the sign
         twice = Cat(self.minus, before) + Cat(self.minus, term)
         m.d.comb += self.y.eq(twice[1:])
-        m.d.sync += total.eq(self.y)
+        with m.If(self.keep if self.held else 1):
+            m.d.sync += total.eq(self.y)
         return m
 
 
