@@ -1,0 +1,49 @@
+"""What a sequencer tells all cores in one cycle: fields of a program's word with rotated addresses, and with the number
+of the task that each acts for in place of its stage."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from rbdgen.machines.engine.core import STAGE_BITS, Core
+from rbdgen_hw.engine.lane import CONTROL
+
+
+def lane_issue(core: Core) -> data.StructLayout:
+    """A slot: where its words are, what the lane does, and whether its sum ends, for which task."""
+    return data.StructLayout(
+        {
+            "x_address": core.address_bits,
+            "x_bank": core.bank_bits,
+            "y_address": core.address_bits,
+            "y_bank": core.bank_bits,
+            "y_operand": 1,
+            "control": CONTROL,
+            "last": 1,
+            "task": STAGE_BITS,
+        }
+    )
+
+
+def bank_issue(core: Core) -> data.StructLayout:
+    """A bank's write: of which lane's result, or the special unit's behind them."""
+    return data.StructLayout({"write": 1, "source": core.source_bits, "address": core.address_bits})
+
+
+def issue(core: Core) -> data.StructLayout:
+    """All of it."""
+    return data.StructLayout(
+        {
+            "lanes": data.ArrayLayout(lane_issue(core), core.lanes),
+            "banks": data.ArrayLayout(bank_issue(core), core.banks),
+            "call": 1,
+            "call_lane": core.lane_bits,
+            "call_inverse": 1,
+            "call_shift": 2,
+            "call_task": STAGE_BITS,
+            "take_write": 1,
+            "take_address": core.address_bits,
+            "send_address": core.address_bits,
+            "send_bank": core.bank_bits,
+        }
+    )

@@ -1,0 +1,320 @@
+# amaranth: UnusedElaboratable=no
+"""The sequencer: reads a program's words one after the other, rotates their addresses, and starts tasks.
+
+A word takes three cycles from the memory to its issue. At the first word of an interval a waiting task of the function
+that runs may start, if its results have room; without one the interval goes by for those that are under way. When
+none is, the sequencer stands still, and the next task may be of another function.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.machines.engine.core import STAGE_BITS, Core
+from rbdgen.machines.engine.loading import COLUMN_BITS, columns, routine_fields
+from rbdgen.machines.engine.program import HEADER, WORD, Layout
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
+from rbdgen_hw.engine.issue import issue
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import delayed, registered
+
+TASKS = 1 << STAGE_BITS
+"""Tasks that may be under way, by the number of the interval in which they began."""
+PREPARING = 2
+"""Cycles from a word's address to the cycle in which its addresses are rotated."""
+
+
+def head(core: Core) -> data.StructLayout:
+    """A task that waits: its function's code and tag."""
+    return data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS})
+
+
+class ProgramMemory(SharedComponent):
+    """A program's words, written in columns; ``word`` is there a cycle after its ``address``."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.bits = Layout(core).bits
+        self.module_name = f"program_{self.bits}x{core.depth}"
+        super().__init__(
+            {
+                "address": In(core.depth_bits),
+                "word": Out(self.bits),
+                "write": In(1),
+                "write_address": In(core.depth_bits),
+                "write_column": In(range(columns(self.bits))),
+                "write_data": In(COLUMN_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # in parts of powers of two, which block memories have without logic behind them
+        parts = []
+        begin = 0
+        while begin < self.core.depth:
+            size = 1 << (self.core.depth - begin).bit_length() - 1
+            parts.append(self._part(m, begin, size))
+            begin += size
+        word = parts[-1][1]
+        for within, own in reversed(parts[:-1]):
+            word = Mux(within, own, word)
+        m.d.comb += self.word.eq(word)
+        return m
+
+    def _part(
+        self,
+        m: Module,
+        begin: int,
+        size: int,
+    ) -> tuple[Value, Value]:
+        """Words from number ``begin`` on: whether the last one that was asked for is among them, and that word."""
+        words = []
+        inside = (size - 1).bit_length()
+        number = begin >> inside
+        for k in range(columns(self.bits)):
+            attributes = {"ram_style": "block", "no_rw_check": 1}
+            memory = Memory(
+                shape=COLUMN_BITS,
+                depth=size,
+                init=[],
+                attrs=attributes,
+            )
+            m.submodules[f"words{begin}_column{k}"] = memory
+            writing, reading = memory.write_port(), memory.read_port()
+            own = self.write_address[inside:] == number
+            m.d.comb += [
+                writing.en.eq(self.write & own & (self.write_column == k)),
+                writing.addr.eq(self.write_address[:inside]),
+                writing.data.eq(self.write_data),
+                reading.addr.eq(self.address[:inside]),
+            ]
+            words.append(reading.data)
+        within = registered(m, self.address[inside:] == number, f"within{begin}")
+        return within, Cat(*words)
+
+
+class Sequencer(SharedComponent):
+    """Plays routines. ``waiting`` and ``next``: a task waits, whose ``routine`` is what the table has for its code;
+    ``start`` takes it. ``room``: its results have some. ``issue`` goes to the datapaths; ``take`` takes an operand's
+    word of the task that begins, ``send`` says that a header or a word of a ``sender`` leaves."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.layout = Layout(core)
+        self.module_name = f"sequencer_{self.layout.bits}x{core.depth}"
+        super().__init__(
+            {
+                "waiting": In(1),
+                "next": In(head(core)),
+                "routine": In(data.StructLayout(dict(routine_fields(core)))),
+                "room": In(1),
+                "start": Out(1),
+                "idle": Out(1),
+                "program_address": Out(core.depth_bits),
+                "program_word": In(self.layout.bits),
+                "rotating": In(range(core.words + 1)),
+                "issue": Out(issue(core)),
+                "begin": Out(TASKS),
+                "begin_head": Out(head(core)),
+                "take": Out(1),
+                "send_header": Out(1),
+                "send_word": Out(1),
+                "sender": Out(STAGE_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.m = m
+        self._play()
+        self._rotate()
+        self._issue()
+        return m
+
+    def _play(self) -> None:
+        """The number of the next word, and what starts with it."""
+        m, core, routine = self.m, self.core, self.routine
+        running = Signal()
+        place, last = Signal(core.depth_bits), Signal(core.depth_bits)
+        first = Signal(core.depth_bits)
+        code = Signal(FUNCTION_BITS)
+        under_way, relevant = Signal(TASKS), Signal(TASKS)
+        starts = Signal()
+        at_first = Signal()
+        fresh = Signal()
+        at_last = place == last
+        # of tasks that began, those whose stages are not all over
+        alive = (under_way & relevant).any()
+        can = self.waiting & self.room
+        same = self.next.code == code
+        with m.If(~running):
+            m.d.comb += [self.idle.eq(~self.waiting), starts.eq(can)]
+            with m.If(can):
+                m.d.sync += [
+                    running.eq(1),
+                    place.eq(routine.start),
+                    first.eq(routine.start),
+                    last.eq(routine.last),
+                    code.eq(self.next.code),
+                    relevant.eq(routine.relevant),
+                    under_way.eq(1),
+                ]
+        with m.Elif(at_last):
+            m.d.comb += starts.eq(can & same)
+            m.d.sync += [
+                place.eq(first),
+                under_way.eq(Cat(starts, under_way[:-1])),
+                running.eq(starts | alive),
+            ]
+        with m.Else():
+            m.d.sync += place.eq(place + 1)
+        m.d.sync += [
+            at_first.eq(starts | (running & at_last & alive)),
+            fresh.eq(~running),
+        ]
+        m.d.comb += [self.program_address.eq(place), self.start.eq(starts)]
+        started = registered(m, starts, "started")
+        head_now = registered(
+            m,
+            self.next.as_value(),
+            "head_0",
+            reset_less=True,
+        )
+        # beside the word that was read, on its way to where addresses are rotated
+        self.active = delayed(
+            m,
+            running,
+            PREPARING,
+            "active_",
+        )
+        self.at_first = delayed(
+            m,
+            at_first,
+            1,
+            "at_first_",
+        )
+        self.fresh = delayed(
+            m,
+            fresh,
+            1,
+            "fresh_",
+        )
+        self.started = delayed(
+            m,
+            started,
+            1,
+            "started_",
+        )
+        self.head = delayed(
+            m,
+            head_now,
+            1,
+            "head_",
+        )
+
+    def _rotate(self) -> None:
+        """Numbers of the interval: where addresses begin, and which task began with it."""
+        m, core = self.m, self.core
+        constants = Signal(range(core.words + 1))
+        m.d.comb += constants.eq(core.words - self.rotating)
+        begins = Signal(range(core.words + 1))
+        # the first address that rotates, and what an address beyond the last one begins with
+        low = Signal(range(core.words + 1))
+        self.high, self.low = Signal(core.address_bits), Signal(core.address_bits + 1)
+        following = begins + 1
+        wraps = following == self.rotating
+        new = Mux(wraps, 0, following)
+        m.d.comb += low.eq(new)
+        self.number = Signal(STAGE_BITS)
+        self.valid = Signal(TASKS)
+        after = (self.number + 1)[:STAGE_BITS]
+        m.d.comb += [
+            self.begin.eq(Mux(self.at_first & self.started, 1 << after, 0)[:TASKS]),
+            self.begin_head.as_value().eq(self.head),
+        ]
+        with m.If(self.at_first):
+            kept = Mux(self.fresh, 0, self.valid & ~(1 << after)[:TASKS])
+            m.d.sync += [
+                begins.eq(new),
+                self.high.eq(low + constants),
+                self.low.eq((low + constants) - self.rotating),
+                self.number.eq(after),
+                self.valid.eq(kept | self.begin),
+            ]
+
+    def _rotated(self, address: Value, rotates: Value | int = 1) -> Value:
+        """The word that an address means."""
+        bits = self.core.address_bits
+        total = Signal(bits + 1, name="total")
+        self.m.d.comb += total.eq(address + self.high)
+        below = (address + self.low)[:bits]
+        # words are a power of two: what goes beyond them carries
+        turned = Mux(total[bits], below, total[:bits])
+        return Mux(rotates, turned, address)
+
+    def _issue(self) -> None:
+        """A word's fields, with addresses rotated and stages as numbers of tasks."""
+        m, core = self.m, self.core
+        word = registered(
+            m,
+            self.program_word,
+            "word",
+            reset_less=True,
+        )
+        fields: dict[str, Value] = {}
+        for name, (at, width) in self.layout.fields.items():
+            fields[name] = word[at : at + width]
+        active = self.active
+        new = Signal(issue(core))
+
+        def task(stage: Value) -> Value:
+            return (self.number - stage)[:STAGE_BITS]
+
+        for k in range(core.lanes):
+            own, name = new.lanes[k], f"lane{k}_"
+            m.d.comb += [
+                own.x_address.eq(
+                    self._rotated(fields[name + "x_address"], fields[name + "x_rotates"])
+                ),
+                own.x_bank.eq(fields[name + "x_bank"]),
+                own.y_address.eq(
+                    self._rotated(fields[name + "y_address"], fields[name + "y_rotates"])
+                ),
+                own.y_bank.eq(fields[name + "y_bank"]),
+                own.y_operand.eq(fields[name + "y_operand"]),
+                own.last.eq(fields[name + "last"] & active),
+                own.task.eq(task(fields[name + "stage"])),
+            ]
+            for part, _ in own.control.shape():
+                m.d.comb += own.control[part].eq(fields[name + part])
+        for b in range(core.banks):
+            own, name = new.banks[b], f"bank{b}_"
+            m.d.comb += [
+                own.write.eq(fields[name + "write"] & active),
+                own.source.eq(fields[name + "source"]),
+                own.address.eq(self._rotated(fields[name + "address"])),
+            ]
+        m.d.comb += [
+            new.call.eq(fields["call"] & active),
+            new.call_lane.eq(fields["call_lane"]),
+            new.call_inverse.eq(fields["call_inverse"]),
+            new.call_shift.eq(fields["call_shift"]),
+            new.call_task.eq(task(fields["call_stage"])),
+            new.take_write.eq(fields["take_write"] & active),
+            new.take_address.eq(self._rotated(fields["take_address"])),
+            new.send_address.eq(self._rotated(fields["send_address"], fields["send_rotates"])),
+            new.send_bank.eq(fields["send_bank"]),
+        ]
+        m.d.sync += self.issue.eq(new)
+        sender = task(fields["send_stage"])
+        valid = active & self.valid.bit_select(sender, 1)
+        m.d.sync += [
+            self.take.eq(fields["take"] & active & self.valid.bit_select(self.number, 1)),
+            self.send_header.eq((fields["send"] == HEADER) & valid),
+            self.send_word.eq((fields["send"] == WORD) & valid),
+            self.sender.eq(sender),
+        ]
