@@ -15,12 +15,12 @@ from rbdgen.machines.engine.loading import (
     COLUMN_BITS,
     COLUMN_NUMBER_BITS,
     CONSTANT,
+    PART_BITS,
     PROGRAM,
     ROTATING,
     ROUTINE,
     TARGET_BITS,
-    routine_bits,
-    routine_fields,
+    routine_parts,
 )
 from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen_hw.engine.datapath import Datapath
@@ -109,28 +109,23 @@ class EngineCore(SharedComponent):
             m.d.sync += rotating.eq(self.load_data)
         m.d.comb += self.sequencer.rotating.eq(rotating)
         self.tables = []
-        parts = -(-routine_bits(core) // COLUMN_BITS)
-        for part in range(parts):
-            bits = min(COLUMN_BITS, routine_bits(core) - part * COLUMN_BITS)
-            table = Memory(shape=bits, depth=CODES, init=[])
+        for part, fields in enumerate(routine_parts(core)):
+            table = Memory(shape=data.StructLayout(dict(fields)), depth=CODES, init=[])
             m.submodules[f"routines{part}"] = table
             writing = table.write_port()
+            own = self.load_address[:PART_BITS] == part
             m.d.comb += [
-                writing.en.eq(self.load & (target == ROUTINE) & (self.load_address[0] == part)),
-                writing.addr.eq(self.load_address[1:]),
-                writing.data.eq(self.load_data),
+                writing.en.eq(self.load & (target == ROUTINE) & own),
+                writing.addr.eq(self.load_address[PART_BITS:]),
+                writing.data.as_value().eq(self.load_data),
             ]
             self.tables.append(table)
 
-    def _routine(self, code: Value) -> data.View:
-        """The entry of the table for a function's code."""
-        parts = []
-        for table in self.tables:
-            reading = table.read_port(domain="comb")
-            self.m.d.comb += reading.addr.eq(code)
-            parts.append(reading.data)
-        layout = data.StructLayout(dict(routine_fields(self.core)))
-        return data.View(layout, Cat(*parts))
+    def _routine(self, code: Value, part: int) -> data.View:
+        """A part of the entry of the table for a function's code."""
+        reading = self.tables[part].read_port(domain="comb")
+        self.m.d.comb += reading.addr.eq(code)
+        return reading.data
 
     def _take_tasks(self) -> None:
         """A task's words go into a FIFO; when its last one is there the task waits. One of no function waits as well,
@@ -141,7 +136,7 @@ class EngineCore(SharedComponent):
         beat = self.i.payload
         own_code = beat[:FUNCTION_BITS]
         own_tag = beat[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
-        routine = self._routine(own_code)
+        routine = self._routine(own_code, 0)
         at_header = left == 0
         taken = self.i.valid & self.i.ready
         operands = Mux(routine.known, routine.operands, 0)
@@ -163,29 +158,50 @@ class EngineCore(SharedComponent):
     def _start(self) -> None:
         """Offer the task at the head to the sequencer; count the room of its results."""
         m, core, sequencer = self.m, self.core, self.sequencer
-        waiting, known = self.queue.r_rdy, self.queue.r_data[-1]
-        self.next_head = data.View(head(core), self.queue.r_data[:-1])
-        routine = self._routine(self.next_head.code)
+        # what waits is taken from its FIFO, then its routine is looked up, then it is told whether there is room
+        offered, known = Signal(), Signal()
+        self.next_head = Signal(head(core))
+        taken = Signal()
+        m.d.comb += self.queue.r_en.eq(~offered)
+        with m.If(~offered):
+            m.d.sync += [
+                offered.eq(self.queue.r_rdy),
+                Cat(self.next_head, known).eq(self.queue.r_data),
+            ]
+        with m.Elif(taken):
+            m.d.sync += offered.eq(0)
+        looked_up = registered(m, offered & ~taken, "looked_up")
+        compared = registered(m, looked_up & ~taken, "compared")
+        own = self._routine(self.next_head.code, 1).as_value()
+        routine = data.View(
+            data.StructLayout(dict(routine_parts(core)[1])), registered(m, own, "routine", True)
+        )
+        results = self._routine(self.next_head.code, 2).results
+        needed = registered(m, results, "needed", reset_less=True)
         free = Signal(range(core.results + 1), init=core.results)
         self.refuse = Signal()
-        has_room = free >= routine.results
+        has_room = registered(m, free >= Mux(known, needed, 1), "has_room")
+        waiting = offered & compared
         m.d.comb += [
             sequencer.waiting.eq(waiting & known),
             sequencer.next.eq(self.next_head),
-            sequencer.routine.eq(routine.as_value()),
+            sequencer.routine.eq(routine),
             sequencer.room.eq(has_room),
-            self.queue.r_en.eq(sequencer.start | self.refuse),
+            taken.eq(sequencer.start | self.refuse),
         ]
         leaves = self.o.valid & self.o.ready
-        taken = Mux(sequencer.start, routine.results, self.refuse)
-        m.d.sync += free.eq(free + leaves - taken)
+        # a cycle late, which only makes less room than there is
+        started = registered(m, sequencer.start, "started")
+        refused = registered(m, self.refuse, "refused")
+        spent = Mux(started, registered(m, needed, "needed_later", True), refused)
+        m.d.sync += free.eq(free + registered(m, leaves, "leaves") - spent)
         quiet = registered(m, sequencer.idle, "quiet")
         for k in range(SETTLING):
             quiet = registered(m, quiet & sequencer.idle, f"quiet_{k}")
         # behind everything that came before it has left the sequencer
         m.d.comb += [
-            self.refuse.eq(waiting & ~known & quiet & sequencer.idle & (free != 0)),
-            self.idle.eq(sequencer.idle & ~waiting & quiet),
+            self.refuse.eq(waiting & ~known & quiet & sequencer.idle & has_room),
+            self.idle.eq(sequencer.idle & ~offered & ~self.queue.r_rdy & quiet),
         ]
         m.d.comb += self.words.r_en.eq(sequencer.take)
         word = registered(

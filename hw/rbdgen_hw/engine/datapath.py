@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.machines.engine.core import RESULT, STAGE_BITS, Core
 from rbdgen_hw.engine.issue import issue
 from rbdgen_hw.engine.lane import Lane
-from rbdgen_hw.engine.special import SpecialUnit
+from rbdgen_hw.engine.special import LOST, SpecialUnit
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import delayed, registered, selected
 
@@ -131,7 +131,11 @@ class Datapath(SharedComponent):
             word = Signal(signed(core.width), name=f"word{number}")
             m.d.comb += word.eq(selected([*strobes, loading], [*results, self.load_data]))
             address = Mux(loading, self.load_address, own.address)
-            self.writes.append((own.write | loading, address, word))
+            # behind a register: the copies are far apart
+            write = registered(m, own.write | loading, f"write{number}")
+            address = registered(m, address, f"write{number}_address", reset_less=True)
+            word = registered(m, word, f"write{number}_word", reset_less=True)
+            self.writes.append((write, address, word))
 
     def _copy(
         self,
@@ -218,8 +222,9 @@ class Datapath(SharedComponent):
                 RESULT,
                 f"task{k}_",
             )
-            strobes.append((last & lane.lost, task))
-        strobes.append((unit.lost, registered(m, now.call_task, "call_task")))
+            lost = registered(m, last & lane.lost, f"lost{k}")
+            strobes.append((lost, registered(m, task, f"lost{k}_task")))
+        strobes.append((unit.lost, delayed(m, now.call_task, LOST, "call_task_")))
         for number in range(1 << STAGE_BITS):
             bits = [strobe & (task == number) for strobe, task in strobes]
             lost = bits[0]

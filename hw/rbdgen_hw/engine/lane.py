@@ -14,8 +14,8 @@ from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import delayed, registered
 from rbdgen_hw.pipeline.operators import Accumulate, Multiplier
 
-PRODUCT_CYCLES = 2
-"""Registers of a product, which are those of the device's blocks: before and behind them."""
+PRODUCT_CYCLES = 1
+"""Registers of a product, which are those behind the device's blocks."""
 CONTROL = data.StructLayout(
     {
         "kind": 2,
@@ -51,21 +51,9 @@ class Lane(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        control = self.control
-        x = Mux(control.double, self.x << 1, self.x)
-        term = self._term(m, platform, x)
-        moving = self._later(
-            m,
-            control,
-            PRODUCT_CYCLES + 1,
-            "moving",
-        )
-        total = self._total(
-            m,
-            platform,
-            term,
-            moving,
-        )
+        term = self._term(m, platform)
+        moving = self._later(m, self.control, PRODUCT_CYCLES + 2, "moving")
+        total = self._total(m, platform, term, moving)
         extraction = registered(m, moving.extraction, "extraction")
         self._extract(m, total, extraction)
         return m
@@ -88,49 +76,22 @@ class Lane(SharedComponent):
             ),
         )
 
-    def _term(
-        self,
-        m: Module,
-        platform: object,
-        x: Value,
-    ) -> Value:
+    def _term(self, m: Module, platform: object) -> Value:
         """The term, three cycles after its words."""
-        core, control = self.core, self.control
+        core = self.core
+        control = self._later(m, self.control, 1, "control")
+        # in registers of the fabric: from a memory to a multiplier's block is too far for one cycle
+        word = registered(m, self.x, "word_x", reset_less=True)
+        y = registered(m, self.y, "word_y", reset_less=True)
+        x = Mux(control.double, word << 1, word)
         multiplier = Multiplier(core.width + 1, core.width, PRODUCT_CYCLES)
-        instantiate(
-            m,
-            platform,
-            "multiplier",
-            multiplier,
-        )
-        m.d.comb += [multiplier.a.eq(x), multiplier.b.eq(self.y)]
-        # the two as they are beside the multiplier's first registers, their sum beside its second
+        instantiate(m, platform, "multiplier", multiplier)
+        m.d.comb += [multiplier.a.eq(x), multiplier.b.eq(y)]
         minus = control.kind == KINDS.index(DIFFERENCE)
-        one = registered(
-            m,
-            x,
-            "one",
-            reset_less=True,
-        )
-        other = registered(
-            m,
-            self.y ^ minus.replicate(core.width).as_signed(),
-            "other",
-            True,
-        )
-        carried = registered(
-            m,
-            minus,
-            "carried",
-            reset_less=True,
-        )
-        sums = (Cat(carried, one).as_signed() + Cat(carried, other).as_signed())[1:]
-        added = registered(
-            m,
-            sums.as_signed(),
-            "added",
-            reset_less=True,
-        )
+        other = y ^ minus.replicate(core.width).as_signed()
+        # both with a bit more below, where the carry comes in: one adder whatever the sign
+        sums = (Cat(minus, x).as_signed() + Cat(minus, other).as_signed())[1:]
+        added = registered(m, sums.as_signed(), "added", reset_less=True)
         kind = delayed(
             m,
             control.kind,

@@ -14,7 +14,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import STAGE_BITS, Core
-from rbdgen.machines.engine.loading import COLUMN_BITS, columns, routine_fields
+from rbdgen.machines.engine.loading import COLUMN_BITS, columns, routine_parts
 from rbdgen.machines.engine.program import HEADER, WORD, Layout
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.engine.issue import issue
@@ -110,7 +110,7 @@ class Sequencer(SharedComponent):
             {
                 "waiting": In(1),
                 "next": In(head(core)),
-                "routine": In(data.StructLayout(dict(routine_fields(core)))),
+                "routine": In(data.StructLayout(dict(routine_parts(core)[1]))),
                 "room": In(1),
                 "start": Out(1),
                 "idle": Out(1),

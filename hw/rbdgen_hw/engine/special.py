@@ -40,6 +40,10 @@ from rbdgen_hw.logic import delayed, registered, selected
 from rbdgen_hw.pipeline.operators import Multiplier, Rounding, Sum
 
 PRODUCT_CYCLES = 2
+COARSEST = 4
+"""Places of the first move that a number makes in the second cycle, when it is moved to its highest place."""
+LOST = 4
+"""Cycles after a call in which it is said that there is no result."""
 SIZE = 1 << ADDRESS_BITS
 
 
@@ -50,8 +54,8 @@ def rounded(value: Value, drop: int) -> Value:
 
 class SpecialUnit(SharedComponent):
     """Takes an ``argument`` with a ``call`` in one cycle; ``inverse``: a positive number, else an angle in quarter
-    turns that is moved left by ``shift`` steps. ``result`` has its results at their times, ``lost`` says a cycle later
-    that there is none."""
+    turns that is moved left by ``shift`` steps. ``result`` has its results at their times, ``lost`` says
+    :data:`LOST` cycles later that there is none."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -239,9 +243,10 @@ class SpecialUnit(SharedComponent):
         index = place[:ADDRESS_BITS] ^ quadrant[0].replicate(ADDRESS_BITS)
         table = list(sine_table(ADDRESS_BITS, Format(TABLE_BITS, SINE_POINT)))
         (entry,) = self._table("sine_table", table, [index])
-        minus = registered(m, quadrant[1], "minus")
+        entry = registered(m, entry, "sine_entry", reset_less=True)
+        minus = delayed(m, quadrant[1], 2, "minus_")
         signed_entry = Mux(minus, -entry.as_signed(), entry.as_signed())[:TABLE_BITS].as_signed()
-        # the sine in the third cycle of a call, the cosine in the fourth
+        # the sine in the fourth cycle of a call, the cosine in the fifth
         value = registered(
             m,
             signed_entry,
@@ -285,20 +290,14 @@ class SpecialUnit(SharedComponent):
                     reset_less=True,
                 )
             )
-        # the short sine in the fourth cycle, the short cosine in the fifth: each a cycle before it is multiplied
-        factor = registered(
-            m,
-            short,
-            "short_later",
-            reset_less=True,
-        )
         slopes = []
         for k, op in enumerate(("sub", "add")):
             at = SINE_STEPS[1 + k]
-            product = self._multiply(self.sine_at[at], steps[k], factor)
+            # each short factor is there in the very cycle
+            product = self._multiply(self.sine_at[at], steps[k], short)
             done = at + PRODUCT_CYCLES
             # for the sine's slope the cosine, which is a cycle younger
-            opposite = ages[done - (4, 3)[k]]
+            opposite = ages[done - (5, 4)[k]]
             inner = (product >> STEP_POINT + 1 + SHORT - SINE_POINT).as_signed()
             points = SINE_POINT, SINE_POINT
             slopes.append(
@@ -318,7 +317,7 @@ class SpecialUnit(SharedComponent):
             slope = self._held(slopes[k], at - ready, f"slope{k}_later")
             product = self._multiply(self.sine_at[at], steps[at - 5], slope)
             done = at + PRODUCT_CYCLES
-            beside = ages[done - (3, 4)[k]]
+            beside = ages[done - (4, 5)[k]]
             outer = (product >> STEP_POINT + SHORT - SINE_POINT).as_signed()
             result = Format(self.core.width, ANGLE_POINT)
             points = SINE_POINT, SINE_POINT
@@ -334,59 +333,50 @@ class SpecialUnit(SharedComponent):
             outcomes.append((self.sine_at[time], outcome))
         return outcomes
 
+    def _normal(self, x: Value) -> tuple[Value, Value]:
+        """A number in the cycle after a call, moved left until its highest bit is in the highest place, and the place
+        where that was, two cycles later. One that is not positive is taken for the smallest one."""
+        m, core = self.m, self.core
+        bits = core.width - 1
+        negative, nothing = x[-1], ~x[:-1].any()
+        lost = negative | nothing
+        word: Value = Cat(x[0] & ~negative | lost, x[1:-1] & (~negative).replicate(bits - 1))
+        steps = [1 << k for k in reversed(range((bits - 1).bit_length()))]
+        moved: list[Value] = []
+        for step in steps:
+            if step == COARSEST:
+                word = registered(m, word, "coarse", reset_less=True)
+                moved = [registered(m, z, f"moved_{k}", True) for k, z in enumerate(moved)]
+            empty = ~word[bits - step :].any()
+            word = Mux(empty, (word << step)[:bits], word)
+            moved.append(empty)
+        distance = Cat(*reversed(moved))
+        place = (bits - 1 - distance)[: len(distance)]
+        place_3 = registered(m, place, "place_3", reset_less=True)
+        small = place_3 <= core.power_point - (core.width - 1)
+        lost_3 = delayed(m, lost, 2, "lost_")
+        m.d.comb += self.lost.eq(self.inverse_at[LOST] & registered(m, lost_3 | small, "bad"))
+        return registered(m, word, "normal_3", reset_less=True), place_3
+
     def _inverse(self) -> list[tuple[Value, Value]]:
         """Mantissa and power of two, with their strobes."""
         m, core = self.m, self.core
-        x = self.argument_1
         top = core.width - 2
-        lost = x[-1] | ~x.any()
-        # a number that is not positive is taken for the smallest one
-        positive = Mux(lost, 1, x[:-1])
-        place = Signal(range(core.width))
-        for k in range(top + 1):
-            with m.If(positive[k]):
-                m.d.comb += place.eq(k)
-        small = place <= core.power_point - (core.width - 1)
-        m.d.comb += self.lost.eq(self.inverse_at[1] & (lost | small))
-        place_2 = registered(
-            m,
-            place,
-            "place_2",
-            reset_less=True,
-        )
-        positive_2 = registered(
-            m,
-            positive,
-            "positive_2",
-            reset_less=True,
-        )
-        normal = Signal(top + 1)
-        m.d.comb += normal.eq(positive_2 << (top - place_2)[: len(place)])
-        normal_3 = registered(
-            m,
-            normal,
-            "normal_3",
-            reset_less=True,
-        )
+        normal_3, place_3 = self._normal(self.argument_1)
         power = Signal(core.width)
         for k in range(core.width):
-            m.d.comb += power[k].eq(place_2 == core.power_point - k)
-        power_5 = self._held(power, POWER - 2, "power_")
+            m.d.comb += power[k].eq(place_3 == core.power_point - k)
+        power_5 = self._held(power, POWER - 3, "power_")
         below = top - ADDRESS_BITS
         contents = list(reciprocal_table(ADDRESS_BITS, Format(TABLE_BITS, RECIPROCAL_POINT)))
         (entry,) = self._table("reciprocal_table", contents, [normal_3[below:top]])
         rest = Cat(normal_3[: below - 1], ~normal_3[below - 1]).as_signed()
         distance = rounded(rest, top - MANTISSA_POINT)[:FACTOR].as_signed()
-        distance_4 = registered(
-            m,
-            distance,
-            "distance_4",
-            reset_less=True,
-        )
-        found = entry.as_signed()
+        distance_5 = delayed(m, distance, 2, "distance_")
+        found = registered(m, entry.as_signed(), "reciprocal_entry", reset_less=True)
         short = rounded(found, RECIPROCAL_POINT - FACTOR + 1)[:FACTOR].as_signed()
         at = INVERSE_STEPS
-        self._multiply(self.inverse_at[at[0]], distance_4, short)
+        self._multiply(self.inverse_at[at[0]], distance_5, short)
         product = self._multiply(self.inverse_at[at[1]], self.step, self.step)
         square = (product >> 2 * STEP_POINT - EXACT).as_signed()
         step_9 = self._held(self.step, PRODUCT_CYCLES, "step_inverse_")

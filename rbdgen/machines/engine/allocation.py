@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
-from rbdgen.machines.engine.core import ARRIVAL, Core
+from rbdgen.machines.engine.core import ARRIVAL, STORED, Core
 from rbdgen.machines.engine.scheduler import Schedule
 
 WRITTEN = ARRIVAL - 1
@@ -53,7 +53,7 @@ def allocate(schedule: Schedule, rotating: int) -> Allocation:
     needed = 0
     for bank in range(schedule.core.banks):
         own = [n for n, b in schedule.banks.items() if b == bank]
-        spans = {n: (schedule.written[n], last[n]) for n in own}
+        spans = {n: (schedule.written[n] + STORED, last[n]) for n in own}
         found, length = _on_circle(spans, schedule.interval)
         words |= found
         needed = max(needed, length)

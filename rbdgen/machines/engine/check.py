@@ -73,6 +73,7 @@ class _Play:
         self.unit_bus: dict[int, Name] = {}
         self.multiplier: set[int] = set()
         self.arriving: dict[int, Name] = {}
+        self.storing: dict[tuple[int, int], Name] = {}
         self.tasks = self.routine.stages + EXTRA
         self.taken = Counter[int]()
         self.sent = Counter[int]()
@@ -130,6 +131,9 @@ class _Play:
         if own["call"]:
             self._call(now, number, own)
         self._take(now, number, own)
+        for (bank, word), value in self.storing.items():
+            self.banks[bank][word] = value
+        storing = self.storing = {}
         written = set()
         for bank in range(self.program.core.banks):
             name = f"bank{bank}_"
@@ -146,7 +150,7 @@ class _Play:
             written.add(value)
             if value != NOTHING and self._real(value[2]) and value[2] != self._of(number, value):
                 raise self._wrong(now, f"bank {bank} takes {value} at the word of another task")
-            self.banks[bank][self._rotated(own[name + "address"], number)] = value
+            storing[bank, self._rotated(own[name + "address"], number)] = value
 
     def _of(self, number: int, value: Name) -> int:
         """The task on whose behalf a value may be written in this interval: its own, in any stage."""

@@ -104,16 +104,20 @@ def aligning_point(core: Core, frac: int, point: int) -> int:
 # times, in cycles from that in which a slot's addresses are given to the memories
 
 RESULT = 5
-"""Cycle in which a lane's result is on the bus, and written."""
-NEXT = RESULT + 1
+"""Cycle in which a lane's result is on the bus."""
+STORED = 1
+"""Cycles from the bus to the banks, whose copies are far apart."""
+NEXT = RESULT + STORED + 1
 """First cycle in which it can be read."""
 SINE, COSINE = 12, 13
 """Cycles after its argument was on the bus in which the special unit's results of an angle are on its own."""
-MANTISSA, POWER = 13, 5
+MANTISSA, POWER = 14, 5
 """The same of a number that is inverted."""
 SINE_STEPS = (2, 5, 6, 9, 10)
 """Cycles after its argument was on the bus in which an angle takes the special unit's multiplier."""
-INVERSE_STEPS = (4, 7, 10)
+INVERSE_STEPS = (5, 8, 11)
 """The same of a number that is inverted."""
+FLAGGED = 2
+"""Cycles after a result was on the bus in which a header says whether it fitted."""
 ARRIVAL = 3
 """Cycles from taking an operand's word of the stream to the first in which it can be read."""

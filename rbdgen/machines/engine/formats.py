@@ -12,7 +12,7 @@ from rbdgen.ir.exactness import exact_sum
 from rbdgen.ir.fixed import FLAG, FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, Node, verify
 from rbdgen.ir.number_formats import Format
-from rbdgen.ir.terms import PRODUCT, gathered
+from rbdgen.ir.terms import PRODUCT, Terms, gathered
 from rbdgen.machines.engine.core import (
     ANGLE_POINT,
     DISTANCES,
@@ -148,12 +148,12 @@ def choose_formats(
         )
         chooser.run()
         agreed = _agreed(graph, chooser.formats, handed)
-        if not chooser.beyond and agreed == limits:
+        if not chooser.beyond and not chooser.nothing and agreed == limits:
             break
         # points only become smaller, and products that are apart stay so: this ends
         limits = agreed
         apart += len(chooser.beyond)
-        graph = _made_apart(graph, chooser.beyond)
+        graph = _made_apart(graph, chooser.beyond, chooser.nothing)
     formats = tuple(chooser.formats)
     fixed = FixedGraph(
         graph,
@@ -181,8 +181,10 @@ def _agreed(
     return found
 
 
-def _made_apart(graph: Graph, beyond: Mapping[int, Sequence[int]]) -> Graph:
-    """The graph with some products of sums, by their numbers, as values of their own."""
+def _made_apart(
+    graph: Graph, beyond: Mapping[int, Sequence[int]], nothing: Mapping[int, Sequence[int]]
+) -> Graph:
+    """The graph with some products of sums, by their numbers, as values of their own, and without some addends."""
 
     def rule(
         builder: Builder,
@@ -190,20 +192,25 @@ def _made_apart(graph: Graph, beyond: Mapping[int, Sequence[int]]) -> Graph:
         node: Node,
         args: tuple[int, ...],
     ) -> int | None:
-        if i not in beyond:
+        if i not in beyond and i not in nothing:
             return builder.copied(node, args)
         products: list[tuple[int, int, int]] = []
         addends: list[tuple[int, int]] = []
         for k, sign in enumerate(node.terms.products):
             one, other = args[2 * k : 2 * k + 2]
-            if k in beyond[i]:
+            if k in beyond.get(i, ()):
                 apart = builder.node("sum", (one, other), PRODUCT)
                 addends.append((sign, apart))
             else:
                 products.append((sign, one, other))
-        for (sign, _), a in zip(node.addends, args[node.terms.factors :], strict=True):
-            addends.append((sign, a))
+        own = args[node.terms.factors :]
+        for k, ((sign, _), a) in enumerate(zip(node.addends, own, strict=True)):
+            if k not in nothing.get(i, ()):
+                addends.append((sign, a))
         left, terms = gathered(products, addends)
+        if len(left) == 1:
+            # a lone addend is a product with one, which any sum may be
+            left, terms = (*left, builder.const(1.0)), Terms(products=(addends[0][0],))
         return builder.node("sum", left, terms)
 
     return rebuild(graph, rule)
@@ -211,7 +218,7 @@ def _made_apart(graph: Graph, beyond: Mapping[int, Sequence[int]]) -> Graph:
 
 class _Chooser:
     """Chooses formats node by node. ``beyond``: of sums, the products that are too small to be added beside the
-    others."""
+    others; ``nothing``: the addends that are less than a sum's last place."""
 
     def __init__(
         self,
@@ -233,6 +240,7 @@ class _Chooser:
         self.formats: list[Format] = []
         self.points: dict[int, int] = {}
         self.beyond: dict[int, list[int]] = {}
+        self.nothing: dict[int, list[int]] = {}
 
     def run(self) -> None:
         """Choose all."""
@@ -303,6 +311,10 @@ class _Chooser:
         far = [k for k, own in enumerate(products) if own - point > DISTANCES[-1]]
         if far and len(products) + len(addends) > 1:
             self.beyond[i] = far
+        least = core.cut + DISTANCES[-1]
+        tiny = [k for k, own in enumerate(addends) if own - LIFT - point > least]
+        if tiny:
+            self.nothing[i] = tiny
         self.points[i] = point
         return Format(core.width, frac)
 

@@ -18,6 +18,8 @@ ADDRESS_BITS = 16
 above the part of its routine."""
 COLUMN_NUMBER_BITS = 3
 """Bits of a column's number, below that of its word."""
+PART_BITS = 2
+"""Bits of the number of a part of a routine's entry, below its function's code."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,16 @@ def columns(bits: int) -> int:
     return -(-bits // COLUMN_BITS)
 
 
-def routine_fields(core: Core) -> Mapping[str, int]:
-    """Fields of a routine's entry in the table, with their widths: its first and last word; of the intervals since a
-    task began, those in which it has anything to do after its first; words of a task and of its results with their
-    header; whether there is such a function."""
-    return {
-        "start": core.depth_bits,
-        "last": core.depth_bits,
-        "relevant": 1 << STAGE_BITS,
-        "operands": core.address_bits + 1,
-        "results": core.address_bits + 2,
-        "known": 1,
-    }
-
-
-def routine_bits(core: Core) -> int:
-    """Bits of an entry."""
-    return sum(routine_fields(core).values())
+def routine_parts(core: Core) -> tuple[Mapping[str, int], ...]:
+    """Parts of a routine's entry in the table, by their numbers: fields with their widths. What takes tasks asks for
+    the first one, what starts them for the others. ``operands``: words of a task; ``known``: there is such a function;
+    ``start`` and ``last``: its first and its last word; ``relevant``: of the intervals since a task began, those in
+    which it has anything to do after its first; ``results``: words of a result, with its header."""
+    return (
+        {"operands": core.address_bits + 1, "known": 1},
+        {"start": core.depth_bits, "last": core.depth_bits, "relevant": 1 << STAGE_BITS},
+        {"results": core.address_bits + 2},
+    )
 
 
 def writes(program: Program, codes: Mapping[str, int]) -> Iterator[Write]:
@@ -76,10 +71,10 @@ def writes(program: Program, codes: Mapping[str, int]) -> Iterator[Write]:
             "results": routine.results + 1,
             "known": 1,
         }
-        entry = at = 0
-        for field, width in routine_fields(core).items():
-            entry |= values[field] << at
-            at += width
-        for part in range(-(-at // COLUMN_BITS)):
-            yield Write(ROUTINE, codes[name] << 1 | part, entry >> part * COLUMN_BITS & mask)
+        for part, fields in enumerate(routine_parts(core)):
+            entry = at = 0
+            for field, width in fields.items():
+                entry |= values[field] << at
+                at += width
+            yield Write(ROUTINE, codes[name] << PART_BITS | part, entry)
     yield Write(ROTATING, 0, program.rotating)

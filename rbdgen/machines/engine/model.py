@@ -85,6 +85,7 @@ class _Machine:
         self.lane_bus: list[dict[int, Words]] = [{} for _ in range(core.lanes)]
         self.unit_bus: dict[int, Words] = {}
         self.arriving: dict[int, Words] = {}
+        self.storing: dict[tuple[int, int], Words] = {}
         self.flags = np.zeros((self.tasks, self.count), bool)
         self.late_flags: list[tuple[int, int, Words]] = []
         self.values = np.zeros((self.tasks, self.routine.results, self.count), np.int64)
@@ -120,6 +121,9 @@ class _Machine:
         self._take(now, number, own)
         if own["call"]:
             self._call(now, number, own)
+        for place, value in self.storing.items():
+            self.banks[place] = value
+        self.storing = {}
         for bank in range(self.core.banks):
             name = f"bank{bank}_"
             if own[name + "write"]:
@@ -129,7 +133,7 @@ class _Machine:
                 value = bus.get(now)
                 if value is None:
                     value = np.zeros(self.count, np.int64)
-                self.banks[bank, self._rotated(own[name + "address"], number)] = value
+                self.storing[bank, self._rotated(own[name + "address"], number)] = value
         for bus in (*self.lane_bus, self.unit_bus):
             bus.pop(now, None)
 

@@ -16,6 +16,7 @@ from operator import or_
 from rbdgen.machines.engine.core import (
     ARRIVAL,
     COSINE,
+    FLAGGED,
     INVERSE_STEPS,
     MANTISSA,
     NEXT,
@@ -24,15 +25,26 @@ from rbdgen.machines.engine.core import (
     SINE,
     SINE_STEPS,
     STAGE_BITS,
+    STORED,
     Core,
 )
 from rbdgen.machines.engine.jobs import Call, Sum, Work
 from rbdgen.machines.engine.special import SINES
 
-TRIES = ((4, 0, 0), (8, 4, 0), (2, 0, 320), (4, 2, 0), (8, 0, 0), (1, 0, 0), (4, 0, 500))
+TRIES = (
+    (4, 0, 0),
+    (8, 4, 0),
+    (2, 0, 320),
+    (4, 2, 0),
+    (8, 0, 0),
+    (1, 0, 0),
+    (4, 0, 500),
+    (2, 0, 500),
+    (4, 0, 320),
+)
 """What is tried at an interval: cycles that a sum starts later for each gap that it leaves beside itself, cycles by
 which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
-COARSE, FINE = 0.02, 0.004
+COARSE, FINE = 0.02, 0.003
 """Steps of the interval, as shares of the shortest that may be: until there is a schedule, and to shorten it then."""
 LONGEST = 3.0
 """Beyond this multiple of the shortest interval that may be no schedule is looked for."""
@@ -146,34 +158,29 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
             best.interval - fine,
             order,
         )
-    return shorter or best
+    shortest = (shorter or best).interval
+    return min(_schedules(work, core, shortest, order), key=lambda found: found.end)
 
 
-def _first(
-    work: Work,
-    core: Core,
-    interval: int,
-    order: _Order,
-) -> Schedule | None:
+def _first(work: Work, core: Core, interval: int, order: _Order) -> Schedule | None:
     """The first schedule at an interval that one of :data:`TRIES` gives."""
+    return next(_schedules(work, core, interval, order), None)
+
+
+def _schedules(work: Work, core: Core, interval: int, order: _Order) -> Iterator[Schedule]:
+    """The schedules at an interval that :data:`TRIES` give."""
     for call in work.calls:
         # a call that comes every interval meets the one before
         places = {step % interval for step in steps_of(call)}
         if len(places) < len(steps_of(call)):
-            return None
+            return
     for pull, urgency, spread in TRIES:
         try:
-            found = _Scheduler(
-                work,
-                core,
-                interval,
-                pull,
-            ).run(order.sums(urgency, spread))
+            found = _Scheduler(work, core, interval, pull).run(order.sums(urgency, spread))
         except NoRoomError:
             continue
         if found.stages <= 1 << STAGE_BITS:
-            return found
-    return None
+            yield found
 
 
 class _Order:
@@ -445,7 +452,7 @@ class _Scheduler:
         self.filled[bank] += 1
         self.written[node] = cycle
         self.banks[node] = bank
-        self.ready[node] = cycle + 1
+        self.ready[node] = cycle + STORED + 1
 
     def _call(self, number: int, begin: int) -> None:
         """Take the special unit for a call whose argument is on the bus at ``begin``."""
@@ -462,5 +469,5 @@ class _Scheduler:
         """When result words are read to be sent: in their order, behind everything that may raise the task's flag, and
         within one interval, so that no task's words come between those of another."""
         ends = [place.last + RESULT for place in self.placed.values()]
-        header = max(*ends, *self.written.values()) + 1
+        header = max(*ends, *self.written.values()) + FLAGGED
         return tuple(header + 1 + k for k in range(len(self.work.results)))

