@@ -219,16 +219,17 @@ class Sequencer(SharedComponent):
     def _rotate(self) -> None:
         """Numbers of the interval: where addresses begin, and which task began with it."""
         m, core = self.m, self.core
-        constants = Signal(range(core.words + 1))
-        m.d.comb += constants.eq(core.words - self.rotating)
-        begins = Signal(range(core.words + 1))
-        # the first address that rotates, and what an address beyond the last one begins with
-        low = Signal(range(core.words + 1))
-        self.high, self.low = Signal(core.address_bits), Signal(core.address_bits + 1)
-        following = begins + 1
-        wraps = following == self.rotating
-        new = Mux(wraps, 0, following)
-        m.d.comb += low.eq(new)
+        # where words that rotate begin, and where they do for an address beyond the last word
+        begin = Signal(core.address_bits)
+        turned = Signal(core.address_bits)
+        m.d.sync += [
+            begin.eq(core.words - self.rotating),
+            turned.eq(core.words - 2 * self.rotating),
+        ]
+        self.high, self.low = Signal(core.address_bits), Signal(core.address_bits)
+        following = self.high + 1
+        # words are a power of two: behind the last one there is a carry
+        anew = self.fresh | following[core.address_bits]
         self.number = Signal(STAGE_BITS)
         self.valid = Signal(TASKS)
         after = (self.number + 1)[:STAGE_BITS]
@@ -239,9 +240,8 @@ class Sequencer(SharedComponent):
         with m.If(self.at_first):
             kept = Mux(self.fresh, 0, self.valid & ~(1 << after)[:TASKS])
             m.d.sync += [
-                begins.eq(new),
-                self.high.eq(low + constants),
-                self.low.eq((low + constants) - self.rotating),
+                self.high.eq(Mux(anew, begin, following)),
+                self.low.eq(Mux(anew, turned, self.low + 1)),
                 self.number.eq(after),
                 self.valid.eq(kept | self.begin),
             ]
