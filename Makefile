@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
 	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
@@ -70,6 +70,9 @@ bench-endurance: ## Simulate a million mixed tasks of each built-in robot under 
 
 bench-ethernet: ## Measure tasks per second over a simulated gigabit wire; half an hour
 	$(BIN)python bench/ethernet.py
+
+bench-engine: ## Measure the engine's programs, errors and logic; a quarter of an hour
+	$(BIN)python bench/engine.py --route
 
 bench-entries: ## Measure errors of every entry on eight robots, and what they cost; half an hour
 	$(BIN)python bench/entries.py
