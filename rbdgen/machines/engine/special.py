@@ -10,8 +10,9 @@ the interval of m in [1, 2), R = 1/c and u = (m − c) R: 1/m = R (1 − u + u²
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from rbdgen.ir.builder import Builder, rebuild
+from rbdgen.ir.builder import Args, Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import PRODUCT, Terms
@@ -29,7 +30,6 @@ SINE_POINT, RECIPROCAL_POINT = TABLE_BITS - 2, TABLE_BITS - 1
 """Binary points of the tables' entries."""
 STEP_POINT = 27
 """Binary point of u."""
-HALF_STEP_POINT = STEP_POINT + 1
 MANTISSA_POINT = 27
 """Binary point of the distance of x's mantissa from the middle of its interval, which half of an interval fits."""
 EXACT = 34
@@ -84,6 +84,15 @@ class _Calls:
                 self.inverses[x] = self._inverse(builder, x)
         return self.inverses[x]
 
+    def reciprocal(self, builder: Builder, x: int) -> int:
+        """The node of 1/x."""
+        return builder.node("sum", self.inverse(builder, x), PRODUCT)
+
+    def quotient(self, builder: Builder, y: int, x: int) -> int:
+        """The node of y/x: y by the mantissa of 1/x, then by its power of two."""
+        mantissa, power = self.inverse(builder, x)
+        return builder.node("sum", (builder.mul(y, mantissa), power), PRODUCT)
+
     def _inverse(self, builder: Builder, x: int) -> tuple[int, int]:
         m = builder.node("normalise", (x,))
         rest = builder.node("residual", (m,), ADDRESS_BITS)
@@ -97,25 +106,23 @@ class _Calls:
         return mantissa, power
 
 
+CALLS: dict[str, Callable[[_Calls, Builder, Args], int]] = {
+    "sin": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[0],
+    "cos": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[1],
+    "reciprocal": lambda calls, builder, args: calls.reciprocal(builder, args[0]),
+    "divide": lambda calls, builder, args: calls.quotient(builder, *args),
+}
+"""What the unit is called for, by operation."""
+
+
 def call_special(graph: Graph) -> Graph:
     """The graph with calls of the special unit for its sines, cosines and reciprocals. A quotient is a product by a
     mantissa, then by a power of two."""
     calls = _Calls()
 
-    def rule(
-        builder: Builder,
-        i: int,
-        node: Node,
-        args: tuple[int, ...],
-    ) -> int | None:
-        if node.op in ("sin", "cos"):
-            return calls.sine_and_cosine(builder, args[0])[node.op == "cos"]
-        if node.op not in ("reciprocal", "divide"):
-            return builder.copied(node, args)
-        mantissa, power = calls.inverse(builder, args[-1])
-        if node.op == "divide":
-            mantissa = builder.mul(args[0], mantissa)
-        return builder.node("sum", (mantissa, power), PRODUCT)
+    def rule(builder: Builder, i: int, node: Node, args: Args) -> int | None:
+        make = CALLS.get(node.op)
+        return make(calls, builder, args) if make else builder.copied(node, args)
 
     return rebuild(graph, rule)
 
@@ -125,22 +132,32 @@ def is_angle(graph: Graph, i: int) -> bool:
     return any(graph.nodes[u].owner.startswith(SINES) for u in graph.users[i])
 
 
-def special_format(graph: Graph, i: int, core: Core) -> tuple[Format, int | None]:
-    """The format of node ``i`` inside a call, and the binary point of a sum; not of wiring, whose format is its
-    argument's, nor of the power of two, whose format is by its range."""
-    node = graph.nodes[i]
-    if node.op == "normalise":
-        return Format(core.width, core.width - 2), None
-    if node.op == "table_reciprocal":
-        return Format(TABLE_BITS, RECIPROCAL_POINT), None
-    if node.operation.looks_up:
-        return Format(TABLE_BITS, SINE_POINT), None
-    if node.op == "round":
-        return Format(FACTOR, node.attr), None
+def _sum_format(graph: Graph, node: Node, core: Core) -> tuple[Format, int]:
+    """The format of a sum inside a call, and its binary point: u or what follows from it, the slope by which u is
+    multiplied, or a result."""
     first = graph.nodes[node.args[0]]
     if not node.addends or node.args[0] == node.args[1]:
         return Format(FACTOR, STEP_POINT), EXACT
     if first.is_shift:
         return Format(FACTOR, SHORT), SINE_POINT
-    point = EXACT if first.op == "round" else SINE_POINT
+    looked_up = graph.nodes[node.args[2]]
+    point = EXACT if looked_up.operation.memory == "reciprocals" else SINE_POINT
     return Format(core.width, ANGLE_POINT), point
+
+
+FORMATS: dict[str, Callable[[Graph, Node, Core], tuple[Format, int | None]]] = {
+    "normalise": lambda graph, node, core: (Format(core.width, core.width - 2), None),
+    "table_reciprocal": lambda graph, node, core: (Format(TABLE_BITS, RECIPROCAL_POINT), None),
+    "table_sin": lambda graph, node, core: (Format(TABLE_BITS, SINE_POINT), None),
+    "table_cos": lambda graph, node, core: (Format(TABLE_BITS, SINE_POINT), None),
+    "round": lambda graph, node, core: (Format(FACTOR, node.attr), None),
+    "sum": _sum_format,
+}
+"""Formats inside calls, by operation."""
+
+
+def special_format(graph: Graph, i: int, core: Core) -> tuple[Format, int | None]:
+    """The format of node ``i`` inside a call, and the binary point of a sum; not of wiring, whose format is its
+    argument's, nor of the power of two, whose format is by its range."""
+    node = graph.nodes[i]
+    return FORMATS[node.op](graph, node, core)
