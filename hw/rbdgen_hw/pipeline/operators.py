@@ -240,8 +240,8 @@ class Accumulate(SharedComponent):
         # both with a bit more below, where the carry comes in: one adder whatever the sign
         twice = Cat(self.minus, before) + Cat(self.minus, term)
         m.d.comb += self.y.eq(twice[1:])
-        with m.If(self.keep if self.held else 1):
-            m.d.sync += total.eq(self.y)
+        following = Mux(self.keep, self.y, total) if self.held else self.y
+        m.d.sync += total.eq(following)
         return m
 
 
