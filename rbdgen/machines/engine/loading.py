@@ -16,7 +16,7 @@ TARGET_BITS = 2
 ADDRESS_BITS = 16
 """Bits of an address of what is written: a word's number above its column's, a word above its bank, a function's code
 above the part of its routine."""
-COLUMN_NUMBER_BITS = 3
+COLUMN_NUMBER_BITS = 4
 """Bits of a column's number, below that of its word."""
 PART_BITS = 2
 """Bits of the number of a part of a routine's entry, below its function's code."""
