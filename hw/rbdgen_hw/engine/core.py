@@ -24,13 +24,15 @@ from rbdgen.machines.engine.loading import (
 )
 from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, TAG_BITS, Flag
 from rbdgen_hw.engine.datapath import Datapath
-from rbdgen_hw.engine.sequencer import TASKS, ProgramMemory, Sequencer, head
+from rbdgen_hw.engine.sequencer import HEAD, TASKS, ProgramMemory, Sequencer
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import registered
 
 QUEUE = 16
 """Tasks whose words are all there, at most."""
 CODES = 1 << FUNCTION_BITS
+SETTLING = 8
+"""Cycles for which the sequencer has stood still when its last results are in their FIFO."""
 
 
 class EngineCore(SharedComponent):
@@ -160,7 +162,7 @@ class EngineCore(SharedComponent):
         m, core, sequencer = self.m, self.core, self.sequencer
         # what waits is taken from its FIFO, then its routine is looked up, then it is told whether there is room
         offered, known = Signal(), Signal()
-        self.next_head = Signal(head(core))
+        self.next_head = Signal(HEAD)
         taken = Signal()
         m.d.comb += self.queue.r_en.eq(~offered)
         with m.If(~offered):
@@ -221,10 +223,10 @@ class EngineCore(SharedComponent):
 
     def _send(self) -> None:
         """Headers and words into the FIFO of results."""
-        m, core, sequencer = self.m, self.core, self.sequencer
+        m, sequencer = self.m, self.sequencer
         flags = Signal(TASKS)
         m.d.sync += flags.eq((flags & ~sequencer.begin) | self.datapath.lost)
-        heads = Memory(shape=head(core), depth=TASKS, init=[])
+        heads = Memory(shape=HEAD, depth=TASKS, init=[])
         m.submodules.heads = heads
         writing, reading = heads.write_port(), heads.read_port(domain="comb")
         number = Signal(STAGE_BITS)
@@ -258,7 +260,3 @@ class EngineCore(SharedComponent):
             self.o.payload.eq(self.results.r_data),
             self.results.r_en.eq(self.o.ready),
         ]
-
-
-SETTLING = 8
-"""Cycles for which the sequencer has stood still when its last results are in their FIFO."""

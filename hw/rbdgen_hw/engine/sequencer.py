@@ -27,9 +27,8 @@ PREPARING = 2
 """Cycles from a word's address to the cycle in which its addresses are rotated."""
 
 
-def head(core: Core) -> data.StructLayout:
-    """A task that waits: its function's code and tag."""
-    return data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS})
+HEAD = data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS})
+"""A task that waits: its function's code and tag."""
 
 
 class ProgramMemory(SharedComponent):
@@ -105,11 +104,11 @@ class Sequencer(SharedComponent):
     def __init__(self, core: Core) -> None:
         self.core = core
         self.layout = Layout(core)
-        self.module_name = f"sequencer_{self.layout.bits}x{core.depth}"
+        self.module_name = f"sequencer_{core.lanes}x{core.banks}_{core.words}_{core.depth}"
         super().__init__(
             {
                 "waiting": In(1),
-                "next": In(head(core)),
+                "next": In(HEAD),
                 "routine": In(data.StructLayout(dict(routine_parts(core)[1]))),
                 "room": In(1),
                 "start": Out(1),
@@ -119,7 +118,7 @@ class Sequencer(SharedComponent):
                 "rotating": In(range(core.words + 1)),
                 "issue": Out(issue(core)),
                 "begin": Out(TASKS),
-                "begin_head": Out(head(core)),
+                "begin_head": Out(HEAD),
                 "take": Out(1),
                 "send_header": Out(1),
                 "send_word": Out(1),

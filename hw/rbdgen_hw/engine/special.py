@@ -147,9 +147,9 @@ class SpecialUnit(SharedComponent):
         self,
         name: str,
         contents: list[int],
-        addresses: list[Value],
-    ) -> list[Value]:
-        """Entries of a table, a cycle after their addresses."""
+        address: Value,
+    ) -> Value:
+        """The entry of a table, a cycle after its address."""
         table = Memory(
             shape=TABLE_BITS,
             depth=SIZE,
@@ -157,30 +157,9 @@ class SpecialUnit(SharedComponent):
             attrs={"ram_style": "block"},
         )
         self.m.submodules[name] = table
-        found = []
-        for address in addresses:
-            port = table.read_port()
-            self.m.d.comb += port.addr.eq(address)
-            found.append(port.data)
-        return found
-
-    def _round(
-        self,
-        name: str,
-        op: str,
-        args: tuple[Format, Format],
-        result: Format,
-    ) -> Sum:
-        """A sum or difference of two numbers, rounded: one carry chain."""
-        point = max(fmt.frac for fmt in args)
-        made = Sum(op, args, Rounding(point, result, may_overflow=False))
-        instantiate(
-            self.m,
-            self.platform,
-            name,
-            made,
-        )
-        return made
+        port = table.read_port()
+        self.m.d.comb += port.addr.eq(address)
+        return port.data
 
     def _rounded_sum(
         self,
@@ -193,11 +172,13 @@ class SpecialUnit(SharedComponent):
     ) -> Value:
         """A sum or difference of two numbers with so many bits behind the point, rounded into a register."""
         args = Format(len(one), points[0]), Format(len(other), points[1])
-        made = self._round(
+        # one carry chain
+        made = Sum(op, args, Rounding(max(points), result, may_overflow=False))
+        instantiate(
+            self.m,
+            self.platform,
             name,
-            op,
-            args,
-            result,
+            made,
         )
         self.m.d.comb += [made.a.eq(one), made.b.eq(other)]
         return registered(
@@ -242,7 +223,7 @@ class SpecialUnit(SharedComponent):
         quadrant = (place[ADDRESS_BITS:] + is_cosine)[:2]
         index = place[:ADDRESS_BITS] ^ quadrant[0].replicate(ADDRESS_BITS)
         table = list(sine_table(ADDRESS_BITS, Format(TABLE_BITS, SINE_POINT)))
-        (entry,) = self._table("sine_table", table, [index])
+        entry = self._table("sine_table", table, index)
         entry = registered(m, entry, "sine_entry", reset_less=True)
         minus = delayed(m, quadrant[1], 2, "minus_")
         signed_entry = Mux(minus, -entry.as_signed(), entry.as_signed())[:TABLE_BITS].as_signed()
@@ -369,7 +350,7 @@ class SpecialUnit(SharedComponent):
         power_5 = self._held(power, POWER - 3, "power_")
         below = top - ADDRESS_BITS
         contents = list(reciprocal_table(ADDRESS_BITS, Format(TABLE_BITS, RECIPROCAL_POINT)))
-        (entry,) = self._table("reciprocal_table", contents, [normal_3[below:top]])
+        entry = self._table("reciprocal_table", contents, normal_3[below:top])
         rest = Cat(normal_3[: below - 1], ~normal_3[below - 1]).as_signed()
         distance = rounded(rest, top - MANTISSA_POINT)[:FACTOR].as_signed()
         distance_5 = delayed(m, distance, 2, "distance_")

@@ -14,11 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
-from rbdgen.machines.engine.core import ARRIVAL, STORED, Core
+from rbdgen.machines.engine.core import STORED, WRITTEN, Core
 from rbdgen.machines.engine.scheduler import Schedule
-
-WRITTEN = ARRIVAL - 1
-"""Cycles from taking an operand's word to that in which it is written."""
 
 
 @dataclass(frozen=True)

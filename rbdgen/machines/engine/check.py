@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from rbdgen.machines.engine.allocation import WRITTEN
 from rbdgen.machines.engine.core import (
     COSINE,
     DISTANCES,
@@ -23,8 +23,9 @@ from rbdgen.machines.engine.core import (
     SINE,
     SINE_STEPS,
     STEP,
+    WRITTEN,
 )
-from rbdgen.machines.engine.jobs import SUM, Call, Value, Work
+from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
 from rbdgen.machines.engine.program import HEADER, KINDS, WORD, Program
 from rbdgen.machines.engine.special import SINES
 
@@ -47,11 +48,31 @@ def check_program(program: Program, functions: Iterable[str] | None = None) -> N
         _Play(program, function).run()
 
 
+class _Term(NamedTuple):
+    """A term by all that it is: what a lane makes of two words, its sign, whether the first is doubled, and by how much
+    it is moved."""
+
+    kind: str
+    sign: int
+    double: bool
+    distance: int
+    x: Name
+    y: Name
+
+    def plain(self) -> _Term:
+        """The term without tasks. Of what may be exchanged the words stand in one order, whatever their ports."""
+        x, y = ((what, name, 0) for what, name, _ in (self.x, self.y))
+        exchangeable = self.kind == PRODUCT or (self.kind == SUM and not self.double)
+        if exchangeable and y < x:
+            x, y = y, x
+        return self._replace(x=x, y=y)
+
+
 @dataclass
 class _Sum:
     """What a lane's accumulator has: terms with their factors, and bits that are to be dropped."""
 
-    terms: Counter[tuple[object, ...]]
+    terms: Counter[_Term]
     extraction: int
 
 
@@ -82,14 +103,14 @@ class _Play:
         self.by_terms: dict[object, int] = {}
         for own in self.work.sums:
             terms = Counter(
-                _term(
+                _Term(
                     s.kind,
                     s.sign,
                     s.double,
                     s.distance,
                     _named(s.x),
                     _named(s.y),
-                )
+                ).plain()
                 for s in own.slots
             )
             self.by_terms[_key(terms, own.extraction)] = own.node
@@ -187,8 +208,13 @@ class _Play:
         if get("kind") >= len(KINDS):
             raise self._wrong(now, f"lane {lane} has nothing to do by number {get('kind')}")
         sign = -1 if get("negative") else 1
-        term = _term(
-            KINDS[get("kind")], sign, bool(get("double")), DISTANCES[get("distance")], x, y
+        term = _Term(
+            KINDS[get("kind")],
+            sign,
+            bool(get("double")),
+            DISTANCES[get("distance")],
+            x,
+            y,
         )
         extraction = EXTRACTIONS[get("extraction")]
         sums = self.sums[lane]
@@ -227,7 +253,7 @@ class _Play:
         stage: int,
     ) -> None:
         """A sum ends: it is one of the work's, of one task."""
-        tasks = {v[2] for term in own.terms for v in _values(term) if v[0] == "node"}
+        tasks = {v[2] for term in own.terms for v in (term.x, term.y) if v[0] == "node"}
         task = number - stage
         if not self._real(task):
             return
@@ -235,19 +261,9 @@ class _Play:
             raise self._wrong(
                 now, f"lane {lane} adds values of tasks {sorted(tasks)} for task {task}"
             )
-        plain: Counter[tuple[object, ...]] = Counter()
+        plain: Counter[_Term] = Counter()
         for term, count in own.terms.items():
-            kind, sign, double, distance, *values = term
-            names = [(v[0], v[1], 0) for v in values]  # type: ignore[index]
-            plain[
-                _term(
-                    kind,
-                    sign,
-                    double,
-                    distance,
-                    *names,
-                )
-            ] += count
+            plain[term.plain()] += count
         node = self.by_terms.get(_key(plain, own.extraction))
         if node is None:
             raise self._wrong(now, f"lane {lane} ends a sum that is none of the function's")
@@ -332,25 +348,5 @@ def _named(value: Value) -> Name:
     return ("raw", value.raw, 0) if value.node is None else ("node", value.node, 0)
 
 
-def _term(
-    kind: object,
-    sign: object,
-    double: object,
-    distance: object,
-    x: object,
-    y: object,
-) -> tuple[object, ...]:
-    """A term by all that it is; a lane's ports are two places of a product, of which either may have either factor."""
-    if kind != SUM and kind != KINDS[0]:
-        return kind, sign, double, distance, x, y
-    if kind == SUM and double:
-        return kind, sign, double, distance, x, y
-    return (kind, sign, double, distance, *sorted((x, y)))  # type: ignore[type-var]
-
-
-def _values(term: tuple[object, ...]) -> tuple[Name, ...]:
-    return term[4:]  # type: ignore[return-value]
-
-
-def _key(terms: Counter[tuple[object, ...]], extraction: int) -> object:
+def _key(terms: Counter[_Term], extraction: int) -> object:
     return frozenset(terms.items()), extraction

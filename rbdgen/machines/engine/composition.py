@@ -40,10 +40,10 @@ def compose(
     function: str,
     core: Core,
 ) -> Composition:
-    """The graph of a function. UnsupportedError for one that repeats."""
+    """The graph of a function. UnsupportedError for one that repeats, and where parameters are loaded."""
     if function == network.repeated_name:
         raise UnsupportedError(
-            f"function {function!r}: engines have no loops yet; choose --machine pipeline"
+            f"function {function!r}: programs of engines have no loops; leave it out"
         )
     made = _Composer(fixed, core)
     program = network.entry(function)
@@ -54,8 +54,10 @@ def compose(
         plain = name.removeprefix(prefix)
         if owner == program and plain in given:
             operands[name] = made.input(plain, fixed.formats[fixed.graph.inputs[name]])
-    for name in network.programs.parameters:
-        raise UnsupportedError(f"parameter {name!r}: engines take none as operands")
+    if network.programs.parameters:
+        raise UnsupportedError(
+            f"parameter {network.programs.parameters[0]!r}: programs of engines load none; leave calibratable away"
+        )
     for sources in pass_sources(network, fixed.graph, function):
         wanted = [source for source in sources.values() if source is not None]
         found = made.copied(operands, wanted)

@@ -119,5 +119,7 @@ INVERSE_STEPS = (5, 8, 11)
 """The same of a number that is inverted."""
 FLAGGED = 2
 """Cycles after a result was on the bus in which a header says whether it fitted."""
-ARRIVAL = 3
-"""Cycles from taking an operand's word of the stream to the first in which it can be read."""
+WRITTEN = 2
+"""Cycles from taking an operand's word of the stream to that in which it is written."""
+ARRIVAL = WRITTEN + 1
+"""The same to the first in which it can be read."""

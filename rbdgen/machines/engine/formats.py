@@ -40,12 +40,10 @@ FEWER = 8
 
 @dataclass(frozen=True)
 class EngineFormats:
-    """A graph in an engine's formats, the ranges that they are for, and the number of products that are too small
-    beside their sums to be added by the same lane."""
+    """A graph in an engine's formats, and the ranges that they are for."""
 
     fixed: FixedGraph
     ranges: FoundRanges
-    apart: int
 
 
 def engine_graph(
@@ -54,7 +52,7 @@ def engine_graph(
     vectors: Mapping[str, str],
 ) -> Graph:
     """A traced graph as engines compute it: all that lanes compute belongs to one submodule, so that sums go across
-    bodies; constant factors are products, doubled terms are added twice."""
+    bodies; constant factors are products, and of moves by powers of two only doubled terms are left."""
     some = some_of(samples, max(len(next(iter(samples.values()), ())) // FEWER, 1))
     graph = zero_cancelled(graph, some)
     graph = drop_zero_results(graph, vectors)
@@ -137,7 +135,6 @@ def choose_formats(
     """Formats of an engine's graph (:func:`engine_graph`); ``handed``: the results that operands of a second pass
     are."""
     limits: dict[str, int] = {}
-    apart = 0
     while True:
         ranges = find_ranges(graph, samples, declared)
         chooser = _Chooser(
@@ -152,7 +149,6 @@ def choose_formats(
             break
         # points only become smaller, and products that are apart stay so: this ends
         limits = agreed
-        apart += len(chooser.beyond)
         graph = _made_apart(graph, chooser.beyond, chooser.nothing)
     formats = tuple(chooser.formats)
     fixed = FixedGraph(
@@ -164,7 +160,7 @@ def choose_formats(
         chooser.points,
     )
     verify_fixed(fixed)
-    return EngineFormats(fixed, ranges, apart)
+    return EngineFormats(fixed, ranges)
 
 
 def _agreed(

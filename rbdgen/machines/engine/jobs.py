@@ -80,7 +80,7 @@ class Call:
 @dataclass(frozen=True)
 class Work:
     """All that a task of a function takes. ``results`` are by word; ``inputs`` are nodes of operands in the order of
-    the protocol, None where nothing needs one; ``copied``: operands that a sum of that node copies to the banks."""
+    the protocol, None where nothing needs one. A sum of a negative number copies an operand to the banks."""
 
     composition: Composition
     sums: tuple[Sum, ...]

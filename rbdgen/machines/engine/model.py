@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.ir.exactness import dropped, product_without
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.reciprocals import reciprocal_table
 from rbdgen.ir.ops.sines import sine_table
-from rbdgen.machines.engine.allocation import WRITTEN
 from rbdgen.machines.engine.core import (
     ANGLE_POINT,
     COSINE,
@@ -25,6 +25,7 @@ from rbdgen.machines.engine.core import (
     RESULT,
     SINE,
     STEP,
+    WRITTEN,
     Core,
 )
 from rbdgen.machines.engine.program import HEADER, KINDS, WORD, Program
@@ -87,7 +88,6 @@ class _Machine:
         self.arriving: dict[int, Words] = {}
         self.storing: dict[tuple[int, int], Words] = {}
         self.flags = np.zeros((self.tasks, self.count), bool)
-        self.late_flags: list[tuple[int, int, Words]] = []
         self.values = np.zeros((self.tasks, self.routine.results, self.count), np.int64)
         self.sent = [0] * self.tasks
         self.taken = [0] * self.tasks
@@ -180,10 +180,7 @@ class _Machine:
         x = x << get["double"]
         kind = KINDS[get["kind"] % len(KINDS)]
         if kind == "product":
-            low = core.cut // 2
-            # products of 36 bits have no room in 64
-            part = x * (y & (1 << low) - 1)
-            term = (x * (y >> low) + (part >> low)) >> core.cut - low
+            term = product_without(core.cut, x, y)
         elif kind == "sum":
             term = (x + y) << LIFT
         else:
@@ -280,7 +277,7 @@ _LANE = (
 
 def _rounded(x: Words, drop: int) -> Words:
     """Without so many low bits, rounded half up."""
-    return x if drop == 0 else ((x >> drop - 1) + 1) >> 1
+    return dropped(x, drop, rounds=True)
 
 
 def sine_and_cosine(angle: Words, core: Core) -> tuple[Words, Words]:

@@ -12,7 +12,6 @@ from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import (
-    WRITTEN,
     Allocation,
     Constants,
     allocate,
@@ -26,6 +25,7 @@ from rbdgen.machines.engine.core import (
     RESULT,
     STAGE_BITS,
     STEP,
+    WRITTEN,
     Core,
 )
 from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Value, Work
@@ -34,8 +34,8 @@ from rbdgen.machines.engine.special import SINES
 
 KINDS = (PRODUCT, SUM, DIFFERENCE)
 """What lanes make of two values, by code."""
-IDLE, HEADER, WORD = range(3)
-"""What the output does, by code."""
+HEADER, WORD = 1, 2
+"""What the output does, by code; nothing by 0."""
 
 
 class Layout:

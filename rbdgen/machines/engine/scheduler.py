@@ -332,18 +332,20 @@ class _Scheduler:
         times = [max(self._ready(v.node) for v in slot.values) for slot in own.slots]
         order = tuple(sorted(range(len(times)), key=lambda k: times[k]))
         earliest = max(times[k] - position for position, k in enumerate(order))
-        find = self._single if len(order) == 1 else self._several
         # so that the cycle of the last slot is allowed
         allowed = self._ahead(self._allowed(own.node), RESULT)
         best: tuple[int, int, list[int]] | None = None
         for number in range(self.core.lanes):
-            found = find(
-                number,
-                earliest,
-                len(order),
-                allowed,
-                best[0] if best else None,
-            )
+            if len(order) == 1:
+                found = self._single(number, earliest, allowed)
+            else:
+                found = self._several(
+                    number,
+                    earliest,
+                    len(order),
+                    allowed,
+                    best[0] if best else None,
+                )
             if found is not None and (best is None or found[0] < best[0]):
                 best = found[0], number, found[1]
         if best is None:
@@ -360,14 +362,7 @@ class _Scheduler:
         if own.node in self.call_of:
             self._call(self.call_of[own.node], cycles[-1] + RESULT)
 
-    def _single(
-        self,
-        number: int,
-        earliest: int,
-        count: int,
-        allowed: int,
-        limit: int | None,
-    ) -> tuple[int, list[int]] | None:
+    def _single(self, number: int, earliest: int, allowed: int) -> tuple[int, list[int]] | None:
         """The cost and the cycle of a single slot, for which no sum's accumulator is needed: best where a sum waits."""
         lane = self.lanes[number]
         before, behind = self._ahead(lane, -1), self._ahead(lane, 1)

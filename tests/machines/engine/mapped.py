@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -34,13 +33,10 @@ def mapped(
     return mapped_robot(load_robot(name, base=base), functions, core)
 
 
-def mapped_robot(
-    robot: Robot, functions: tuple[str, ...], core: Core, states: int = STATES, **changes: object
-) -> Mapped:
+def mapped_robot(robot: Robot, functions: tuple[str, ...], core: Core) -> Mapped:
     """Functions of a robot on a core."""
     options = with_defaults(Options(functions=functions, ii=100, programs="one"))
-    options = replace(options, **changes)  # type: ignore[arg-type]
-    traced = trace(robot, options, declared_ranges(robot, options.limits), states)
+    traced = trace(robot, options, declared_ranges(robot, options.limits), STATES)
     return map_network(traced.network, traced.samples, core)
 
 
