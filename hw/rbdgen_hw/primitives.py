@@ -2,7 +2,7 @@
 would infer.
 
 A design's Verilog has each product and each sum as a module of its own, which any tool understands and every simulator
-runs (:class:`rbdgen_hw.pipeline.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives
+runs (:class:`rbdgen_hw.operators.Multiplier`). For a device with a primitive here, :func:`overrides` gives
 modules of the same names and ports that hold that primitive, several of them where a product is too wide for one;
 products with another number of registers stay.
 
@@ -95,7 +95,7 @@ def _accumulator_ports(name: str, width: int, held: bool) -> str:
 
 
 def accumulator(name: str, width: int, starting: int, held: bool = False) -> str:
-    """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added, and
+    """The module of an accumulator (:class:`rbdgen_hw.operators.Accumulate`): the sign of what is added, and
     whether the sum so far counts, are in the chain; bits that sums start from have a look-up table before it."""
     enabled = "if (keep) " if held else ""
     text = _accumulator_ports(name, width, held) + (
@@ -170,7 +170,7 @@ class Sum:
         )
 
     def module(self) -> str:
-        """The module (:class:`rbdgen_hw.pipeline.operators.Sum`)."""
+        """The module (:class:`rbdgen_hw.operators.Sum`)."""
         first, second = self.widths
         top = self.drop + self.kept - 1
         ports = "a, b, y, overflow" if self.wraps else "a, b, y"
@@ -207,7 +207,7 @@ ADD_OR_SUBTRACT = 2
 
 
 def alu_accumulator(name: str, width: int, starting: int, held: bool = False) -> str:
-    """The module of an accumulator (:class:`rbdgen_hw.pipeline.operators.Accumulate`): the sign of what is added is the
+    """The module of an accumulator (:class:`rbdgen_hw.operators.Accumulate`): the sign of what is added is the
     mode's, and carried in; whether the sum so far counts is a look-up table a bit."""
     top = width - 1
     enabled = "if (keep) " if held else ""

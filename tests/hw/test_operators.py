@@ -16,7 +16,7 @@ from rbdgen.ir.interpret import evaluate_fixed
 from rbdgen.ir.machine import Machine
 from rbdgen.ir.number_formats import Format
 from rbdgen_hw.library import SharedComponent, to_verilog
-from rbdgen_hw.pipeline.operators import (
+from rbdgen_hw.operators import (
     Accumulate,
     Multiplier,
     Normalise,

@@ -62,24 +62,9 @@ class EngineCore(SharedComponent):
         self.datapath = Datapath(core)
         self.sequencer = Sequencer(core)
         self.program = ProgramMemory(core)
-        instantiate(
-            m,
-            platform,
-            "datapath",
-            self.datapath,
-        )
-        instantiate(
-            m,
-            platform,
-            "sequencer",
-            self.sequencer,
-        )
-        instantiate(
-            m,
-            platform,
-            "program",
-            self.program,
-        )
+        instantiate(m, platform, "datapath", self.datapath)
+        instantiate(m, platform, "sequencer", self.sequencer)
+        instantiate(m, platform, "program", self.program)
         m.submodules.words = self.words = SyncFIFOBuffered(width=core.width, depth=core.words)
         m.submodules.queue = self.queue = SyncFIFO(width=FUNCTION_BITS + TAG_BITS + 1, depth=QUEUE)
         m.submodules.results = self.results = SyncFIFOBuffered(width=core.width, depth=core.results)
@@ -176,10 +161,21 @@ class EngineCore(SharedComponent):
         compared = registered(m, looked_up & ~taken, "compared")
         own = self._routine(self.next_head.code, 1).as_value()
         routine = data.View(
-            data.StructLayout(dict(routine_parts(core)[1])), registered(m, own, "routine", True)
+            data.StructLayout(dict(routine_parts(core)[1])),
+            registered(
+                m,
+                own,
+                "routine",
+                True,
+            ),
         )
         results = self._routine(self.next_head.code, 2).results
-        needed = registered(m, results, "needed", reset_less=True)
+        needed = registered(
+            m,
+            results,
+            "needed",
+            reset_less=True,
+        )
         free = Signal(range(core.results + 1), init=core.results)
         self.refuse = Signal()
         has_room = registered(m, free >= Mux(known, needed, 1), "has_room")
@@ -195,7 +191,16 @@ class EngineCore(SharedComponent):
         # a cycle late, which only makes less room than there is
         started = registered(m, sequencer.start, "started")
         refused = registered(m, self.refuse, "refused")
-        spent = Mux(started, registered(m, needed, "needed_later", True), refused)
+        spent = Mux(
+            started,
+            registered(
+                m,
+                needed,
+                "needed_later",
+                True,
+            ),
+            refused,
+        )
         m.d.sync += free.eq(free + registered(m, leaves, "leaves") - spent)
         quiet = registered(m, sequencer.idle, "quiet")
         for k in range(SETTLING):

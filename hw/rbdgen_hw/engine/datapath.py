@@ -39,12 +39,7 @@ class Copy(SharedComponent):
         m = Module()
         # programs read no word in the cycle in which it is written
         attributes = {"ram_style": "block", "no_rw_check": 1}
-        memory = Memory(
-            shape=self.width,
-            depth=self.words,
-            init=[],
-            attrs=attributes,
-        )
+        memory = Memory(shape=self.width, depth=self.words, init=[], attrs=attributes)
         m.submodules.memory = memory
         writing, reading = memory.write_port(), memory.read_port()
         m.d.comb += [
@@ -83,12 +78,7 @@ class Datapath(SharedComponent):
         core, now = self.core, self.issue
         lanes = [self._lane(k) for k in range(core.lanes)]
         unit = SpecialUnit(core)
-        instantiate(
-            m,
-            platform,
-            "special",
-            unit,
-        )
+        instantiate(m, platform, "special", unit)
         argument = Signal(signed(core.width))
         with m.Switch(now.call_lane):
             for k, lane in enumerate(lanes):
@@ -108,12 +98,7 @@ class Datapath(SharedComponent):
 
     def _lane(self, number: int) -> Lane:
         lane = Lane(self.core)
-        instantiate(
-            self.m,
-            self.platform,
-            f"lane{number}",
-            lane,
-        )
+        instantiate(self.m, self.platform, f"lane{number}", lane)
         control = registered(
             self.m, self.issue.lanes[number].control.as_value(), f"control{number}"
         )
@@ -133,8 +118,18 @@ class Datapath(SharedComponent):
             address = Mux(loading, self.load_address, own.address)
             # behind a register: the copies are far apart
             write = registered(m, own.write | loading, f"write{number}")
-            address = registered(m, address, f"write{number}_address", reset_less=True)
-            word = registered(m, word, f"write{number}_word", reset_less=True)
+            address = registered(
+                m,
+                address,
+                f"write{number}_address",
+                reset_less=True,
+            )
+            word = registered(
+                m,
+                word,
+                f"write{number}_word",
+                reset_less=True,
+            )
             self.writes.append((write, address, word))
 
     def _copy(
@@ -145,12 +140,7 @@ class Datapath(SharedComponent):
     ) -> Value:
         """The word at an address of a copy of a bank."""
         copy = Copy(self.core.width, self.core.words)
-        instantiate(
-            self.m,
-            self.platform,
-            name,
-            copy,
-        )
+        instantiate(self.m, self.platform, name, copy)
         write, write_address, word = self.writes[bank]
         self.m.d.comb += [
             copy.write.eq(write),
@@ -184,12 +174,7 @@ class Datapath(SharedComponent):
         for k, lane in enumerate(lanes):
             own = now.lanes[k]
             inputs = Copy(core.width, core.words)
-            instantiate(
-                m,
-                self.platform,
-                f"operands{k}",
-                inputs,
-            )
+            instantiate(m, self.platform, f"operands{k}", inputs)
             m.d.comb += [
                 inputs.write.eq(now.take_write),
                 inputs.write_address.eq(now.take_address),
@@ -224,7 +209,17 @@ class Datapath(SharedComponent):
             )
             lost = registered(m, last & lane.lost, f"lost{k}")
             strobes.append((lost, registered(m, task, f"lost{k}_task")))
-        strobes.append((unit.lost, delayed(m, now.call_task, LOST, "call_task_")))
+        strobes.append(
+            (
+                unit.lost,
+                delayed(
+                    m,
+                    now.call_task,
+                    LOST,
+                    "call_task_",
+                ),
+            )
+        )
         for number in range(1 << STAGE_BITS):
             bits = [strobe & (task == number) for strobe, task in strobes]
             lost = bits[0]

@@ -12,7 +12,7 @@ from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT
 from rbdgen.machines.engine.program import KINDS
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import delayed, registered
-from rbdgen_hw.pipeline.operators import Accumulate, Multiplier
+from rbdgen_hw.operators import Accumulate, Multiplier
 
 PRODUCT_CYCLES = 1
 """Registers of a product, which are those behind the device's blocks."""
@@ -81,8 +81,18 @@ class Lane(SharedComponent):
         core = self.core
         control = self._later(m, self.control, 1, "control")
         # in registers of the fabric: from a memory to a multiplier's block is too far for one cycle
-        word = registered(m, self.x, "word_x", reset_less=True)
-        y = registered(m, self.y, "word_y", reset_less=True)
+        word = registered(
+            m,
+            self.x,
+            "word_x",
+            reset_less=True,
+        )
+        y = registered(
+            m,
+            self.y,
+            "word_y",
+            reset_less=True,
+        )
         x = Mux(control.double, word << 1, word)
         multiplier = Multiplier(core.width + 1, core.width, PRODUCT_CYCLES)
         instantiate(m, platform, "multiplier", multiplier)
@@ -91,7 +101,12 @@ class Lane(SharedComponent):
         other = y ^ minus.replicate(core.width).as_signed()
         # both with a bit more below, where the carry comes in: one adder whatever the sign
         sums = (Cat(minus, x).as_signed() + Cat(minus, other).as_signed())[1:]
-        added = registered(m, sums.as_signed(), "added", reset_less=True)
+        added = registered(
+            m,
+            sums.as_signed(),
+            "added",
+            reset_less=True,
+        )
         kind = delayed(
             m,
             control.kind,
@@ -124,12 +139,7 @@ class Lane(SharedComponent):
                     m.d.comb += moved.eq(term >> distance)
         halves = sum(1 << drop - 1 for drop in EXTRACTIONS)
         accumulate = Accumulate(bits, halves, held=True)
-        instantiate(
-            m,
-            platform,
-            "accumulate",
-            accumulate,
-        )
+        instantiate(m, platform, "accumulate", accumulate)
         for code, drop in enumerate(EXTRACTIONS):
             m.d.comb += accumulate.start[drop - 1].eq(control.extraction == code)
         m.d.comb += [

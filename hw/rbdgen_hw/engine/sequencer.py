@@ -76,12 +76,7 @@ class ProgramMemory(SharedComponent):
         number = begin >> inside
         for k in range(columns(self.bits)):
             attributes = {"ram_style": "block", "no_rw_check": 1}
-            memory = Memory(
-                shape=COLUMN_BITS,
-                depth=size,
-                init=[],
-                attrs=attributes,
-            )
+            memory = Memory(shape=COLUMN_BITS, depth=size, init=[], attrs=attributes)
             m.submodules[f"words{begin}_column{k}"] = memory
             writing, reading = memory.write_port(), memory.read_port()
             own = self.write_address[inside:] == number

@@ -37,7 +37,7 @@ from rbdgen.machines.engine.special import (
 )
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import delayed, registered, selected
-from rbdgen_hw.pipeline.operators import Multiplier, Rounding, Sum
+from rbdgen_hw.operators import Multiplier, Rounding, Sum
 
 PRODUCT_CYCLES = 2
 COARSEST = 4
@@ -74,12 +74,7 @@ class SpecialUnit(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.m = m
-        last = max(
-            SINE,
-            COSINE,
-            MANTISSA,
-            POWER,
-        )
+        last = max(SINE, COSINE, MANTISSA, POWER)
         self.sine_at = self._stages(self.call & ~self.inverse, last, "sines")
         self.inverse_at = self._stages(self.call & self.inverse, last, "inverse")
         self.argument_1 = registered(
@@ -89,12 +84,7 @@ class SpecialUnit(SharedComponent):
             reset_less=True,
         )
         self.multiplier = Multiplier(FACTOR, FACTOR, PRODUCT_CYCLES)
-        instantiate(
-            m,
-            platform,
-            "multiplier",
-            self.multiplier,
-        )
+        instantiate(m, platform, "multiplier", self.multiplier)
         self.platform = platform
         self.factors: list[tuple[Value, Value, Value]] = []
         self.step = self._step()
@@ -150,12 +140,7 @@ class SpecialUnit(SharedComponent):
         address: Value,
     ) -> Value:
         """The entry of a table, a cycle after its address."""
-        table = Memory(
-            shape=TABLE_BITS,
-            depth=SIZE,
-            init=contents,
-            attrs={"ram_style": "block"},
-        )
+        table = Memory(shape=TABLE_BITS, depth=SIZE, init=contents, attrs={"ram_style": "block"})
         self.m.submodules[name] = table
         port = table.read_port()
         self.m.d.comb += port.addr.eq(address)
@@ -174,12 +159,7 @@ class SpecialUnit(SharedComponent):
         args = Format(len(one), points[0]), Format(len(other), points[1])
         # one carry chain
         made = Sum(op, args, Rounding(max(points), result, may_overflow=False))
-        instantiate(
-            self.m,
-            self.platform,
-            name,
-            made,
-        )
+        instantiate(self.m, self.platform, name, made)
         self.m.d.comb += [made.a.eq(one), made.b.eq(other)]
         return registered(
             self.m,
@@ -224,8 +204,18 @@ class SpecialUnit(SharedComponent):
         index = place[:ADDRESS_BITS] ^ quadrant[0].replicate(ADDRESS_BITS)
         table = list(sine_table(ADDRESS_BITS, Format(TABLE_BITS, SINE_POINT)))
         entry = self._table("sine_table", table, index)
-        entry = registered(m, entry, "sine_entry", reset_less=True)
-        minus = delayed(m, quadrant[1], 2, "minus_")
+        entry = registered(
+            m,
+            entry,
+            "sine_entry",
+            reset_less=True,
+        )
+        minus = delayed(
+            m,
+            quadrant[1],
+            2,
+            "minus_",
+        )
         signed_entry = Mux(minus, -entry.as_signed(), entry.as_signed())[:TABLE_BITS].as_signed()
         # the sine in the fourth cycle of a call, the cosine in the fifth
         value = registered(
@@ -282,14 +272,7 @@ class SpecialUnit(SharedComponent):
             inner = (product >> STEP_POINT + 1 + SHORT - SINE_POINT).as_signed()
             points = SINE_POINT, SINE_POINT
             slopes.append(
-                self._rounded_sum(
-                    f"slope{k}",
-                    op,
-                    opposite,
-                    inner,
-                    points,
-                    Format(FACTOR, SHORT),
-                )
+                self._rounded_sum(f"slope{k}", op, opposite, inner, points, Format(FACTOR, SHORT))
             )
         outcomes = []
         for k, (op, time) in enumerate((("add", SINE), ("sub", COSINE))):
@@ -303,14 +286,7 @@ class SpecialUnit(SharedComponent):
             result = Format(self.core.width, ANGLE_POINT)
             points = SINE_POINT, SINE_POINT
             assert done + 1 == time
-            outcome = self._rounded_sum(
-                f"outcome{k}",
-                op,
-                beside,
-                outer,
-                points,
-                result,
-            )
+            outcome = self._rounded_sum(f"outcome{k}", op, beside, outer, points, result)
             outcomes.append((self.sine_at[time], outcome))
         return outcomes
 
@@ -326,18 +302,46 @@ class SpecialUnit(SharedComponent):
         moved: list[Value] = []
         for step in steps:
             if step == COARSEST:
-                word = registered(m, word, "coarse", reset_less=True)
-                moved = [registered(m, z, f"moved_{k}", True) for k, z in enumerate(moved)]
+                word = registered(
+                    m,
+                    word,
+                    "coarse",
+                    reset_less=True,
+                )
+                moved = [
+                    registered(
+                        m,
+                        z,
+                        f"moved_{k}",
+                        True,
+                    )
+                    for k, z in enumerate(moved)
+                ]
             empty = ~word[bits - step :].any()
             word = Mux(empty, (word << step)[:bits], word)
             moved.append(empty)
         distance = Cat(*reversed(moved))
         place = (bits - 1 - distance)[: len(distance)]
-        place_3 = registered(m, place, "place_3", reset_less=True)
+        place_3 = registered(
+            m,
+            place,
+            "place_3",
+            reset_less=True,
+        )
         small = place_3 <= core.power_point - (core.width - 1)
-        lost_3 = delayed(m, lost, 2, "lost_")
+        lost_3 = delayed(
+            m,
+            lost,
+            2,
+            "lost_",
+        )
         m.d.comb += self.lost.eq(self.inverse_at[LOST] & registered(m, lost_3 | small, "bad"))
-        return registered(m, word, "normal_3", reset_less=True), place_3
+        return registered(
+            m,
+            word,
+            "normal_3",
+            reset_less=True,
+        ), place_3
 
     def _inverse(self) -> list[tuple[Value, Value]]:
         """Mantissa and power of two, with their strobes."""
@@ -353,8 +357,18 @@ class SpecialUnit(SharedComponent):
         entry = self._table("reciprocal_table", contents, normal_3[below:top])
         rest = Cat(normal_3[: below - 1], ~normal_3[below - 1]).as_signed()
         distance = rounded(rest, top - MANTISSA_POINT)[:FACTOR].as_signed()
-        distance_5 = delayed(m, distance, 2, "distance_")
-        found = registered(m, entry.as_signed(), "reciprocal_entry", reset_less=True)
+        distance_5 = delayed(
+            m,
+            distance,
+            2,
+            "distance_",
+        )
+        found = registered(
+            m,
+            entry.as_signed(),
+            "reciprocal_entry",
+            reset_less=True,
+        )
         short = rounded(found, RECIPROCAL_POINT - FACTOR + 1)[:FACTOR].as_signed()
         at = INVERSE_STEPS
         self._multiply(self.inverse_at[at[0]], distance_5, short)
@@ -363,28 +377,14 @@ class SpecialUnit(SharedComponent):
         step_9 = self._held(self.step, PRODUCT_CYCLES, "step_inverse_")
         points = STEP_POINT, EXACT
         factor = Format(FACTOR, STEP_POINT)
-        change = self._rounded_sum(
-            "change",
-            "sub",
-            step_9,
-            square,
-            points,
-            factor,
-        )
+        change = self._rounded_sum("change", "sub", step_9, square, points, factor)
         short_10 = self._held(short, at[2] - at[0], "short_")
         product = self._multiply(self.inverse_at[at[2]], short_10, change)
         beside = self._held(found, at[2] + PRODUCT_CYCLES - at[0], "found_")
         less = (product >> FACTOR - 1 + STEP_POINT - EXACT).as_signed()
         points = RECIPROCAL_POINT, EXACT
         result = Format(core.width, ANGLE_POINT)
-        mantissa = self._rounded_sum(
-            "mantissa",
-            "sub",
-            beside,
-            less,
-            points,
-            result,
-        )
+        mantissa = self._rounded_sum("mantissa", "sub", beside, less, points, result)
         return [
             (self.inverse_at[MANTISSA], mantissa),
             (self.inverse_at[POWER], power_5.as_signed()),

@@ -28,7 +28,7 @@ from rbdgen.tracing.network import AGAIN, FEEDBACK, Network
 from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import instantiate
 from rbdgen_hw.logic import Inlined, any_of, cut, registered
-from rbdgen_hw.pipeline.operators import Round, Rounding
+from rbdgen_hw.operators import Round, Rounding
 
 
 def has_second_pass(network: Network) -> bool:

@@ -16,7 +16,7 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.machines.pipeline.accumulators import Accumulator
 from rbdgen_hw.library import instantiate
 from rbdgen_hw.logic import registered
-from rbdgen_hw.pipeline.operators import SIDES, Accumulate, Multiplier, Round, Rounding
+from rbdgen_hw.operators import SIDES, Accumulate, Multiplier, Round, Rounding
 from rbdgen_hw.pipeline.phases import choose
 from rbdgen_hw.pipeline.unit_values import UnitValues, shifted
 

@@ -20,7 +20,7 @@ from rbdgen.ir.terms import ADDITION
 from rbdgen.machines.pipeline.buffers import Plan, UnitPlan, uses
 from rbdgen.machines.pipeline.schedule import chain_length
 from rbdgen_hw.library import SharedComponent
-from rbdgen_hw.pipeline.operators import SIDES, Sum
+from rbdgen_hw.operators import SIDES, Sum
 from rbdgen_hw.pipeline.phases import choose
 from rbdgen_hw.pipeline.unit_operators import UnitOperators
 from rbdgen_hw.pipeline.unit_values import (

@@ -15,7 +15,7 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops import OPERATIONS
 from rbdgen.machines.pipeline.buffers import Plan, UnitPlan
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.pipeline.operators import (
+from rbdgen_hw.operators import (
     ARITHMETIC,
     SIDES,
     Multiplier,

@@ -12,7 +12,7 @@ from rbdgen.machines.pipeline.buffers import Plan, UnitPlan
 from rbdgen.machines.pipeline.schedule import chain_length
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.logic import any_of, registered
-from rbdgen_hw.pipeline.operators import Rounding
+from rbdgen_hw.operators import Rounding
 from rbdgen_hw.pipeline.phases import Phases
 
 ReportTime = tuple[int, tuple[str, ...]]

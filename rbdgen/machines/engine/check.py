@@ -103,14 +103,7 @@ class _Play:
         self.by_terms: dict[object, int] = {}
         for own in self.work.sums:
             terms = Counter(
-                _Term(
-                    s.kind,
-                    s.sign,
-                    s.double,
-                    s.distance,
-                    _named(s.x),
-                    _named(s.y),
-                ).plain()
+                _Term(s.kind, s.sign, s.double, s.distance, _named(s.x), _named(s.y)).plain()
                 for s in own.slots
             )
             self.by_terms[_key(terms, own.extraction)] = own.node
@@ -143,12 +136,7 @@ class _Play:
     ) -> None:
         self._send(now, number, own)
         for lane in range(self.program.core.lanes):
-            self._slot(
-                now,
-                number,
-                lane,
-                own,
-            )
+            self._slot(now, number, lane, own)
         if own["call"]:
             self._call(now, number, own)
         self._take(now, number, own)
@@ -209,12 +197,7 @@ class _Play:
             raise self._wrong(now, f"lane {lane} has nothing to do by number {get('kind')}")
         sign = -1 if get("negative") else 1
         term = _Term(
-            KINDS[get("kind")],
-            sign,
-            bool(get("double")),
-            DISTANCES[get("distance")],
-            x,
-            y,
+            KINDS[get("kind")], sign, bool(get("double")), DISTANCES[get("distance")], x, y
         )
         extraction = EXTRACTIONS[get("extraction")]
         sums = self.sums[lane]
@@ -236,13 +219,7 @@ class _Play:
         if get("last"):
             if get("keep"):
                 self.sums[lane] = None
-            self._end(
-                now,
-                number,
-                lane,
-                own_sum,
-                get("stage"),
-            )
+            self._end(now, number, lane, own_sum, get("stage"))
 
     def _end(
         self,

@@ -68,12 +68,7 @@ def compose(
                 operands[name] = made.handed_on(found[source], target, name)
     names = [w.name for w in network.result_words(function)]
     found = made.copied(operands, names)
-    return Composition(
-        function,
-        made.graph(found),
-        tuple(given),
-        tuple(names),
-    )
+    return Composition(function, made.graph(found), tuple(given), tuple(names))
 
 
 class _Composer:
@@ -104,15 +99,7 @@ class _Composer:
 
     def input(self, name: str, fmt: Format) -> int:
         """An operand."""
-        return self._node(
-            Node(
-                "input",
-                (),
-                name,
-                "input",
-            ),
-            fmt,
-        )
+        return self._node(Node("input", (), name, "input"), fmt)
 
     def handed_on(
         self,
@@ -133,12 +120,7 @@ class _Composer:
         names = list(results)
         made: dict[int, int] = {}
         for i in cone(graph, names):
-            made[i] = self._copy(
-                i,
-                graph.nodes[i],
-                operands,
-                made,
-            )
+            made[i] = self._copy(i, graph.nodes[i], operands, made)
         return {name: made[graph.outputs[name]] for name in names}
 
     def _copy(
@@ -156,16 +138,7 @@ class _Composer:
             return self._node(node, fmt) if node.attr else ZERO
         args = tuple(made[a] for a in node.args)
         if ZERO not in args:
-            return self._node(
-                Node(
-                    node.op,
-                    args,
-                    node.attr,
-                    node.owner,
-                ),
-                fmt,
-                point,
-            )
+            return self._node(Node(node.op, args, node.attr, node.owner), fmt, point)
         if node.terms.count:
             return self._sum(node, args, fmt, point)
         if node.op == "round" or node.is_shift:
@@ -199,40 +172,15 @@ class _Composer:
         if sign > 0 and own == fmt and point >= own.frac:
             return a
         frac = aligning_point(self.core, own.frac, point)
-        one = self._node(
-            Node(
-                "const",
-                (),
-                1.0,
-                "",
-            ),
-            Format(frac + 2, frac),
-        )
-        return self._node(
-            Node(
-                "sum",
-                (a, one),
-                Terms(products=(sign,)),
-                node.owner,
-            ),
-            fmt,
-            point,
-        )
+        one = self._node(Node("const", (), 1.0, ""), Format(frac + 2, frac))
+        return self._node(Node("sum", (a, one), Terms(products=(sign,)), node.owner), fmt, point)
 
     def graph(self, results: Mapping[str, int]) -> FixedGraph:
         """The graph of these results."""
         outputs = {}
         for name, i in results.items():
             if i == ZERO:
-                i = self._node(
-                    Node(
-                        "const",
-                        (),
-                        0.0,
-                        "",
-                    ),
-                    Format(2, 0),
-                )
+                i = self._node(Node("const", (), 0.0, ""), Format(2, 0))
             outputs[name] = i
         # nodes that only a pass needed whose results nobody takes
         needed = set(cone(Graph(tuple(self.nodes), outputs), outputs))
@@ -243,24 +191,10 @@ class _Composer:
                 continue
             number[i] = len(nodes)
             args = tuple(number[a] for a in node.args)
-            nodes.append(
-                Node(
-                    node.op,
-                    args,
-                    node.attr,
-                    node.owner,
-                )
-            )
+            nodes.append(Node(node.op, args, node.attr, node.owner))
             formats.append(self.formats[i])
             if i in self.points:
                 points[number[i]] = self.points[i]
         named = {name: number[i] for name, i in outputs.items()}
         graph = Graph(tuple(nodes), named)
-        return FixedGraph(
-            graph,
-            tuple(formats),
-            {},
-            frozenset(),
-            self.fixed.overflow,
-            points,
-        )
+        return FixedGraph(graph, tuple(formats), {}, frozenset(), self.fixed.overflow, points)

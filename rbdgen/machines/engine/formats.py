@@ -70,14 +70,7 @@ def _in_lanes(graph: Graph) -> Graph:
     nodes = []
     for node in graph.nodes:
         owner = node.owner if node.is_given else LANES
-        nodes.append(
-            Node(
-                node.op,
-                node.args,
-                node.attr,
-                owner,
-            )
-        )
+        nodes.append(Node(node.op, node.args, node.attr, owner))
     return Graph(tuple(nodes), graph.outputs)
 
 
@@ -137,12 +130,7 @@ def choose_formats(
     limits: dict[str, int] = {}
     while True:
         ranges = find_ranges(graph, samples, declared)
-        chooser = _Chooser(
-            graph,
-            ranges.sampled,
-            core,
-            limits,
-        )
+        chooser = _Chooser(graph, ranges.sampled, core, limits)
         chooser.run()
         agreed = _agreed(graph, chooser.formats, handed)
         if not chooser.beyond and not chooser.nothing and agreed == limits:
@@ -151,14 +139,7 @@ def choose_formats(
         limits = agreed
         graph = _made_apart(graph, chooser.beyond, chooser.nothing)
     formats = tuple(chooser.formats)
-    fixed = FixedGraph(
-        graph,
-        formats,
-        {},
-        frozenset(),
-        overflow,
-        chooser.points,
-    )
+    fixed = FixedGraph(graph, formats, {}, frozenset(), overflow, chooser.points)
     verify_fixed(fixed)
     return EngineFormats(fixed, ranges)
 

@@ -144,11 +144,7 @@ class _Worker:
             i = graph.inputs[name]
             inputs.append(i if i in used or i in graph.results else None)
         return Work(
-            self.composition,
-            tuple(self.sums),
-            tuple(self._calls()),
-            tuple(inputs),
-            tuple(results),
+            self.composition, tuple(self.sums), tuple(self._calls()), tuple(inputs), tuple(results)
         )
 
     def _value(self, i: int) -> Value:
@@ -169,21 +165,7 @@ class _Worker:
             self.copies[value.node] = number
             drop = EXTRACTIONS[0]
             one = Value(raw=1 << self.core.cut + drop)
-            self.sums.append(
-                Sum(
-                    number,
-                    (
-                        Slot(
-                            PRODUCT,
-                            1,
-                            one,
-                            value,
-                            0,
-                        ),
-                    ),
-                    drop,
-                )
-            )
+            self.sums.append(Sum(number, (Slot(PRODUCT, 1, one, value, 0),), drop))
         return Value(node=self.copies[value.node])
 
     def _ports(self, x: Value, y: Value) -> tuple[Value, Value]:
@@ -206,16 +188,7 @@ class _Worker:
             distance = fixed.formats[one].frac + fixed.formats[other].frac - core.cut - point
             x, y = self._ports(self._value(one), self._value(other))
             distance = self._distance(i, distance)
-            slots.append(
-                Slot(
-                    PRODUCT,
-                    sign,
-                    x,
-                    y,
-                    distance,
-                    first or second,
-                )
-            )
+            slots.append(Slot(PRODUCT, sign, x, y, distance, first or second))
         slots += self._addends(i, node.addends, point)
         extraction = point - fixed.formats[i].frac
         if extraction not in EXTRACTIONS:
@@ -245,12 +218,7 @@ class _Worker:
         slots = []
         for sign, a in addends:
             source, double = self._doubled(a)
-            own = _Addend(
-                sign,
-                self._value(source),
-                self.fixed.formats[source].frac,
-                double,
-            )
+            own = _Addend(sign, self._value(source), self.fixed.formats[source].frac, double)
             if own.frac + LIFT - point not in DISTANCES:
                 alone.append(own)
                 continue
@@ -268,16 +236,7 @@ class _Worker:
             distance = own.frac + power - self.core.cut - point
             x, y = self._ports(Value(raw=1 << power), own.value)
             distance = self._distance(i, distance)
-            slots.append(
-                Slot(
-                    PRODUCT,
-                    own.sign,
-                    x,
-                    y,
-                    distance,
-                    own.double,
-                )
-            )
+            slots.append(Slot(PRODUCT, own.sign, x, y, distance, own.double))
         return slots
 
     def _goes_with(self, one: _Addend, other: _Addend) -> bool:
@@ -304,14 +263,7 @@ class _Worker:
         if self._is_second(one):
             raise ValueError("an operand is read by a lane's second port only")
         kind = SUM if one.sign == other.sign else DIFFERENCE
-        return Slot(
-            kind,
-            one.sign,
-            one.value,
-            other.value,
-            distance,
-            one.double,
-        )
+        return Slot(kind, one.sign, one.value, other.value, distance, one.double)
 
     def _calls(self) -> list[Call]:
         """Calls of the special unit, in the order of their arguments."""
@@ -335,14 +287,7 @@ class _Worker:
             else:
                 results = self._inverse(members)
                 kind, shift = INVERSE, 0
-            calls.append(
-                Call(
-                    kind,
-                    argument,
-                    results,
-                    shift,
-                )
-            )
+            calls.append(Call(kind, argument, results, shift))
         return calls
 
     def _angle_shift(self, argument: int) -> int:

@@ -41,31 +41,11 @@ def map_network(
     repeat and for loaded parameters."""
     graph = engine_graph(network.graph, samples, network.vectors)
     network = network.pruned(graph)
-    formats = choose_formats(
-        graph,
-        samples,
-        network.declared,
-        core,
-        feedback(network),
-        overflow,
-    )
+    formats = choose_formats(graph, samples, network.declared, core, feedback(network), overflow)
     network = network.pruned(formats.fixed.graph)
     schedules = {}
     for function in network.functions:
-        work = work_of(
-            compose(
-                network,
-                formats.fixed,
-                function,
-                core,
-            ),
-            core,
-        )
+        work = work_of(compose(network, formats.fixed, function, core), core)
         schedules[function] = schedule(work, core)
     program = make_program(core, schedules)
-    return Mapped(
-        network,
-        formats.fixed,
-        formats.ranges,
-        program,
-    )
+    return Mapped(network, formats.fixed, formats.ranges, program)

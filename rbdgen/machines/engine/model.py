@@ -112,12 +112,7 @@ class _Machine:
         """One cycle: what is read is what was written before."""
         self._send(now, number, own)
         for lane in range(self.core.lanes):
-            self._slot(
-                now,
-                number,
-                lane,
-                own,
-            )
+            self._slot(now, number, lane, own)
         self._take(now, number, own)
         if own["call"]:
             self._call(now, number, own)

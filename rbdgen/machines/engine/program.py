@@ -162,23 +162,13 @@ def make_program(core: Core, schedules: Mapping[str, Schedule]) -> Program:
     routines = {}
     for name, schedule in schedules.items():
         allocation = allocate(schedule, rotating)
-        writer = _Writer(
-            schedule,
-            allocation,
-            constants,
-            rotating,
-        )
+        writer = _Writer(schedule, allocation, constants, rotating)
         words = tuple(layout.packed(fields) for fields in writer.write())
         work = schedule.work
         routines[name] = Routine(
             name, words, schedule.stages, len(work.inputs), len(work.results), schedule, allocation
         )
-    return Program(
-        core,
-        routines,
-        constants,
-        rotating,
-    )
+    return Program(core, routines, constants, rotating)
 
 
 class _Writer:

@@ -123,12 +123,7 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
     """The schedule at an interval, or at the shortest that is found. NoRoomError where there is none."""
     order = _Order(work)
     if interval is not None:
-        found = _first(
-            work,
-            core,
-            interval,
-            order,
-        )
+        found = _first(work, core, interval, order)
         if found is None:
             shortest = schedule(work, core).interval
             raise NoRoomError(
@@ -138,26 +133,14 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
     least = least_interval(work, core)
     coarse, fine = max(round(COARSE * least), 1), max(round(FINE * least), 1)
     tried = least
-    while (
-        best := _first(
-            work,
-            core,
-            tried,
-            order,
-        )
-    ) is None:
+    while (best := _first(work, core, tried, order)) is None:
         tried += coarse
         if tried > LONGEST * least + coarse:
             raise NoRoomError(f"no interval up to {tried} cycles has room")
     shorter: Schedule | None = best
     while shorter is not None and shorter.interval - fine > least:
         best = shorter
-        shorter = _first(
-            work,
-            core,
-            best.interval - fine,
-            order,
-        )
+        shorter = _first(work, core, best.interval - fine, order)
     shortest = (shorter or best).interval
     return min(_schedules(work, core, shortest, order), key=lambda found: found.end)
 
@@ -340,11 +323,7 @@ class _Scheduler:
                 found = self._single(number, earliest, allowed)
             else:
                 found = self._several(
-                    number,
-                    earliest,
-                    len(order),
-                    allowed,
-                    best[0] if best else None,
+                    number, earliest, len(order), allowed, best[0] if best else None
                 )
             if found is not None and (best is None or found[0] < best[0]):
                 best = found[0], number, found[1]
