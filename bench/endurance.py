@@ -20,7 +20,7 @@ from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.trials import make_tasks, task_states
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.pipeline.marks import mark_ports, marked_name, marked_verilog
+from rbdgen_hw.marks import mark_ports, marked_name, marked_verilog
 from rbdgen_sim.cosim import STALL_PROBABILITY, fifo_marks, misused
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.scoreboard import Run, run_tasks

@@ -30,7 +30,8 @@ from rbdgen.wordlength.experiment import make_experiment
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen_boards.ecp5 import SYNTHESIS
 from rbdgen_boards.synthesis import NETLIST, cells, synthesise
-from rbdgen_hw.engine.core import EngineCore
+from rbdgen_hw.engine.cores import EngineCores
+from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.library import to_verilog
 from rbdgen_hw.primitives import overrides
 
@@ -39,9 +40,12 @@ STATES, SEED = 1024, 7
 """States at which ranges are found, and what they and those of errors begin with."""
 TRIED = 20_000
 """States at which errors are measured, half of them with free torques."""
-PINS = 128
-"""Bits of the register by which all inputs of a core come through one pin, so that pins do not bind its clock."""
-CORES = {"4 lanes, all seven": Core(), "1 lane, id": Core(1, 1, depth=512, results=512)}
+ENGINES = {
+    "4 lanes, all seven": (Core(), 1),
+    "2 cores of 4 lanes": (Core(), 2),
+    "1 lane, id": (Core(1, 1, depth=512, results=512), 1),
+}
+"""What is synthesised: cores, and how many of them."""
 
 
 def robots(names: Sequence[str]) -> list[tuple[str, Robot]]:
@@ -103,19 +107,20 @@ def errors(names: Sequence[str], width: int) -> None:
         )
 
 
-def wrapped() -> str:
-    """A top level of four pins around a core's."""
+def wrapped(width: int) -> str:
+    """A top level of four pins around an engine's with streams of so many bits."""
+    load = LOAD.size
+    pins = width + load + 2
     return f"""module top(input clk, input rst, input si, output reg so);
-  reg [{PINS - 1}:0] s;
-  reg [33:0] o;
+  reg [{pins - 1}:0] s;
+  reg [{width + 1}:0] o;
   wire ready, valid, idle;
-  wire [31:0] payload;
-  always @(posedge clk) s <= {{s[{PINS - 2}:0], si}};
-  engine e(.clk(clk), .rst(rst), .in_valid(s[0]), .in_ready(ready), .in_payload(s[32:1]), .out_valid(valid),
-    .out_ready(s[33]), .out_payload(payload), .idle(idle), .load(s[34]), .load_target(s[36:35]),
-    .load_address(s[52:37]), .load_data(s[88:53]));
+  wire [{width - 1}:0] payload;
+  always @(posedge clk) s <= {{s[{pins - 2}:0], si}};
+  engine e(.clk(clk), .rst(rst), .in_valid(s[0]), .in_ready(ready), .in_payload(s[{width}:1]), .out_valid(valid),
+    .out_ready(s[{width + 1}]), .out_payload(payload), .idle(idle), .load(s[{width + load + 1}:{width + 2}]));
   always @(posedge clk) begin
-    o <= o[0] ? {{1'b0, o[33:1]}} : {{ready, valid, payload ^ {{31'b0, idle}}}};
+    o <= o[0] ? {{1'b0, o[{width + 1}:1]}} : {{ready, valid, payload ^ {{{width - 1}'b0, idle}}}};
     so <= o[0];
   end
 endmodule
@@ -124,9 +129,11 @@ endmodule
 
 def logic(route: bool) -> None:
     """Look-up tables with carries, multipliers and block memories as synthesised; the clock as routed."""
-    for name, core in CORES.items():
-        verilog = to_verilog(EngineCore(core), "engine", "", {"i": "in", "o": "out"})
-        sources = {"engine.v": verilog, "top.v": wrapped()}
+    for name, (core, count) in ENGINES.items():
+        engine = EngineCores(core, count)
+        verilog = to_verilog(engine, "engine", "", {"i": "in", "o": "out"})
+        # inputs come through one pin and outputs leave by one, so that pins do not bind the clock
+        sources = {"engine.v": verilog, "top.v": wrapped(engine.packing.row_bits)}
         with TemporaryDirectory() as folder:
             directory = Path(folder)
             synthesise(directory, sources, overrides(verilog, "ecp5"), SYNTHESIS, top="top")

@@ -18,7 +18,7 @@ from figures import Targets, arguments, parse, section
 from rbdgen import Options, compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.model import Setup
-from rbdgen.report.design import multipliers
+from rbdgen.report.pipeline import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
 STATES = 2000

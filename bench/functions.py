@@ -18,8 +18,8 @@ from figures import Part, Targets, accelerator, arguments, command, measure, par
 
 from rbdgen import Options, compile_robot, load_urdf
 from rbdgen.functions.registry import common
-from rbdgen.report.design import multipliers
 from rbdgen.report.files import REPORT_FILE
+from rbdgen.report.pipeline import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
 
 ALL = common()

@@ -26,7 +26,7 @@ import rbdgen
 from rbdgen import ConfigError, Design
 from rbdgen.control.devices import Device
 from rbdgen.installation import remedy
-from rbdgen.report.design import function_promises
+from rbdgen.report.pipeline import function_promises
 from rbdgen_boards.board import get_board
 
 

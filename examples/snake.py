@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdgen import Options, bit_true, compile_robot, golden, load_urdf
 from rbdgen.model.load import snake_urdf
-from rbdgen.report.design import multipliers
+from rbdgen.report.pipeline import multipliers
 
 FAMILIES = ("recursive", "scan")
 WORD = 30

@@ -268,7 +268,7 @@ def simulate(
     )
     emit, marks = (
         optional_module("rbdgen_hw.emit", "hw"),
-        optional_module("rbdgen_hw.pipeline.marks", "hw"),
+        optional_module("rbdgen_hw.marks", "hw"),
     )
     progress.stage("write Verilog")
     verilog = emit.design_verilog(design)

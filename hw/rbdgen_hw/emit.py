@@ -20,12 +20,12 @@ from rbdgen.installation import optional_module
 from rbdgen.ir.ops import require
 from rbdgen.protocol.links import Addresses, Station
 from rbdgen_hw.library import SharedComponent, to_verilog
-from rbdgen_hw.pipeline.replicas import top_level
 from rbdgen_hw.pipeline.unit_operators import OPERATORS
 from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.uart import UartShell
+from rbdgen_hw.top import top_level
 from rbdgen_hw.yosys import yosys_version
 
 CACHE, SUFFIX = "verilog", ".v.gz"

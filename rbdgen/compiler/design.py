@@ -12,6 +12,7 @@ from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.number_formats import Format
+from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.machine import Machine
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.machines.pipeline.buffers import Plan
@@ -64,8 +65,8 @@ class Design:
 
     def __repr__(self) -> str:
         where = self.target.board or self.options.device
-        pipeline = f"{self.precision}, {self.pace}, {self.plan.schedule.blocks} multiplier blocks"
-        return f"<Design {self.name}: {pipeline}, for {where}>"
+        machine = f"{self.precision}, {self.pace}, {self.machine.blocks} multiplier blocks"
+        return f"<Design {self.name}: {machine}, for {where}>"
 
     @cached_property
     def name(self) -> str:
@@ -105,10 +106,20 @@ class Design:
 
     @property
     def pace(self) -> str:
-        """The interval, and how many accelerators there are if they are several, in a name."""
+        """The interval of a pipeline or the lanes of an engine, and how many accelerators there are if they are
+        several, in a name."""
         replicas = self.tasks.replicas
         several = f"_x{replicas}" if replicas > 1 else ""
+        if isinstance(self.machine, Engine):
+            return f"engine{self.engine.program.core.lanes}{several}"
         return f"ii{self.options.ii}{several}"
+
+    @property
+    def ii(self) -> int:
+        """Cycles in which a pipeline admits a task of a pass, or in which an engine can start one at best."""
+        if isinstance(self.machine, Engine):
+            return min(map(self.interval, self.network.functions))
+        return self.options.ii
 
     def input_format(self, name: str) -> Format:
         """Format of an operand of the graph."""
@@ -129,6 +140,15 @@ class Design:
         if not isinstance(self.machine, Pipeline):
             raise UnsupportedError(
                 f"machine {self.machine.kind!r}: units and slots are those of pipelines; it has none"
+            )
+        return self.machine
+
+    @property
+    def engine(self) -> Engine:
+        """The machine as an engine, likewise."""
+        if not isinstance(self.machine, Engine):
+            raise UnsupportedError(
+                f"machine {self.machine.kind!r}: programs are those of engines; it has none"
             )
         return self.machine
 
@@ -155,7 +175,8 @@ class Design:
         network = self.network
         if len(network.functions) == 1 or network.repeated or self.tasks.replicas > 1:
             return None
-        return readable(self.machine.mixed_interval(self.tasks))
+        promised = self.machine.mixed_interval(self.tasks)
+        return None if promised is None else readable(promised)
 
     def interval(self, function: str) -> int:
         """Cycles from one task of ``function`` to the next in one accelerator, where nothing else runs."""

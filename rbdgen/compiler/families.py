@@ -28,6 +28,7 @@ from rbdgen.functions.algorithms import (
     open_kinds,
 )
 from rbdgen.ir.fixed import FixedGraph
+from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.layout import SharingOptions, lay_out
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
@@ -118,7 +119,9 @@ def narrower_ranges(
     where it has no such choice, or nothing was searched for."""
     options = design.options
     takes_torques = any(f.takes_torques for f in design.network.options.records)
-    if options.ranges != BOTH or not options.targets or not takes_torques:
+    # an engine's words are as long as they are, whatever the ranges
+    searched = bool(options.targets) and options.machine != ENGINE
+    if options.ranges != BOTH or not searched or not takes_torques:
         return None
     progress("ranges of motions only")
     narrow = replace(options, ranges=MOTION)

@@ -9,11 +9,11 @@ from typing import Any
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.lowering import Lowered
+from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
-from rbdgen.functions import registry
 from rbdgen.functions.algorithms import open_kinds, usual
-from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.ops import require
+from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.pipeline.budget import Budget, Target, fit_layout
 from rbdgen.machines.pipeline.buffers import make_plan
 from rbdgen.machines.pipeline.layout import Layout, SharingOptions, fold_notes, lay_out
@@ -23,9 +23,9 @@ from rbdgen.machines.pipeline.replicas import row_depth
 from rbdgen.machines.pipeline.scheduler import schedule
 from rbdgen.model.ranges import InputRanges
 from rbdgen.options import Options
-from rbdgen.protocol.tasks import FunctionFormat, OperandWord, ResultWord, task_format
+from rbdgen.protocol.tasks import task_format
 from rbdgen.setting import OPEN
-from rbdgen.tracing.network import PREFIX, Network
+from rbdgen.tracing.network import Network
 
 
 def default_choices(options: Options) -> dict[str, str]:
@@ -140,6 +140,10 @@ def _exceeds(machine: Pipeline, budget: Budget) -> bool:
 def at_clock(design: Design, clock: float) -> Design:
     """The same design for another clock in MHz: the same units and folds, scheduled again. ConfigError where the
     device's operators are too slow."""
+    if isinstance(design.machine, Engine):
+        options = replace(design.options, clock=clock)
+        machine = replace(design.machine, made_for=target_device(options))
+        return replace(design, options=options, machine=machine)
     options, schedule = replace(design.options, clock=clock), design.plan.schedule
     layout = Layout(schedule.fixed, schedule.folds, options.ii, design.fixed, design.why)
     parts = scheduled(options, design.network, layout, schedule.blocks)
@@ -153,37 +157,3 @@ def at_interval(design: Design, ii: int, blocks: int | None = None) -> Design:
     layout = lay_out(design.network, design.whole, options.part(SharingOptions), blocks)
     parts = scheduled(options, design.network, layout, blocks)
     return replace(design, options=options, **parts)
-
-
-def function_format(function: str, network: Network, fixed: FixedGraph) -> FunctionFormat:
-    """The words of one function's tasks, from the network and its formats."""
-    record = registry.function(function)
-    own_formats = {q.name: q.format for q in record.operands if q.format}
-    prefix = PREFIX[network.entry(function)]
-    operands = []
-    for word in network.operand_words(function):
-        own = own_formats.get(word.vector)
-        if own:
-            operands.append(OperandWord(word.name, own, (int(word.lower), int(word.upper))))
-            continue
-        fmt = fixed.formats[fixed.graph.inputs[prefix + word.name]]
-        codes = int(fmt.quantise(word.lower)), int(fmt.quantise(word.upper))
-        operands.append(OperandWord(word.name, fmt, codes))
-    results = [
-        ResultWord(w.name, fixed.formats[fixed.graph.outputs[w.name]])
-        for w in network.result_words(function)
-    ]
-    return FunctionFormat(function, record.code, tuple(operands), tuple(results))
-
-
-def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:
-    """The words by which parameters are loaded."""
-    words = []
-    for word in (p.word for p in network.parameters):
-        fmt = fixed.formats[fixed.graph.inputs[word.name]]
-        words.append(
-            OperandWord(
-                word.name, fmt, (int(fmt.quantise(word.lower)), int(fmt.quantise(word.upper)))
-            )
-        )
-    return words

@@ -24,6 +24,16 @@ class Buffer:
     depth: int
 
 
+def high_port(name: str) -> str:
+    """The port at which a simulation shows a FIFO's high-water mark, by the FIFO's path."""
+    return f"high_{name.replace('.', '__')}"
+
+
+def fault_port(name: str) -> str:
+    """The port at which a simulation shows whether a FIFO was ever written while full or read while empty."""
+    return f"fault_{name.replace('.', '__')}"
+
+
 class Machine(ABC):
     """Hardware for one graph on one device. Cycles are those of its clock; a function is given by its name."""
 
@@ -87,9 +97,10 @@ class Machine(ABC):
         repeat."""
 
     @abstractmethod
-    def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float:
-        """Cycles per task where tasks come in this ``order`` (numbers of functions) without a pause."""
+    def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float | None:
+        """Cycles per task where tasks come in this ``order`` (numbers of functions) without a pause; None where nothing
+        is promised."""
 
     @abstractmethod
-    def mixed_interval(self, tasks: TaskFormat) -> float:
+    def mixed_interval(self, tasks: TaskFormat) -> float | None:
         """The same where tasks of all functions come equally often, in a random order."""

@@ -10,7 +10,10 @@ from dataclasses import dataclass, fields
 from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import KINDS, usual
+from rbdgen.machines.engine.core import WIDTHS
+from rbdgen.machines.options import ENGINE, MachineOptions
 from rbdgen.machines.pipeline.layout import SharingOptions
+from rbdgen.passes.formats import MAX_WORD, MIN_WORD
 from rbdgen.setting import INTEGER, WORD, setting
 from rbdgen.tracing.trace_options import FORCE_LIMIT, MOMENT_LIMIT, TraceOptions
 from rbdgen.wordlength.request import FormatOptions
@@ -19,11 +22,47 @@ from rbdgen.wordlength.targets import DEFAULT_ERROR, Key, check_names, finest, f
 
 def check_together(options: Options) -> None:
     """ConfigError for the first of all that does not go together."""
+    _check_machine(options)
     _check_precision(options)
     _check_operands(options)
     _check_extras(options)
     _check_uses(options)
     _check_targets(options)
+
+
+PIPELINES_ALONE = (
+    *("ii", "fold", "share", "spread", "constants", "rounding", "overflow", "formats", "sound"),
+    *("programs", "replicas"),
+)
+"""Options that an engine has no use for."""
+ENGINES_ALONE = ("lanes", "cores")
+"""Options that a pipeline has no use for."""
+
+
+def _check_machine(options: Options) -> None:
+    """ConfigError for an option of another machine."""
+    if options.machine != ENGINE:
+        for name in ENGINES_ALONE:
+            if getattr(options, name) is not None:
+                raise ConfigError(
+                    f"{name} and machine: {name} are an engine's, and the machine is a {options.machine}; use machine "
+                    f"{ENGINE}, or leave {name} out"
+                )
+        if options.word is not None and options.word > MAX_WORD:
+            raise ConfigError(
+                f"word: must be {MIN_WORD} to {MAX_WORD} bits of a {options.machine}, not {options.word}"
+            )
+        return
+    for f in fields(options):
+        if f.name in PIPELINES_ALONE and getattr(options, f.name) != f.default:
+            raise ConfigError(
+                f"{f.name} and machine: {f.name} is a pipeline's, and the machine is an {ENGINE}; use lanes and cores, "
+                f"or leave {f.name} out"
+            )
+    if options.word is not None and options.word not in WIDTHS:
+        raise ConfigError(
+            f"word: an engine's words have {WIDTHS[0]} to {WIDTHS[-1]} bits, not {options.word}"
+        )
 
 
 def _check_precision(options: Options) -> None:
@@ -120,7 +159,7 @@ GOALS = {
 
 
 @dataclass(frozen=True)
-class Options(SharingOptions, FormatOptions, TraceOptions):
+class Options(MachineOptions, SharingOptions, FormatOptions, TraceOptions):
     """A design as it is asked for: what is computed, with what arithmetic, at what rate, how hardware is shared, on
     what device.
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from fractions import Fraction
 from importlib import metadata
 from typing import Any
 
@@ -29,11 +27,9 @@ from rbdgen.host.manifest import (
 )
 from rbdgen.ir.fixed import to_text
 from rbdgen.ir.number_formats import Format
-from rbdgen.ir.programs import cone
-from rbdgen.machines.pipeline.replicas import all_queues
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import setup_of
-from rbdgen.passes.expansions import sine_method
+from rbdgen.report import engine, pipeline
 from rbdgen.report.evidence import formats
 from rbdgen.report.host_rate import host_rates
 
@@ -57,34 +53,27 @@ def graph_digest(design: Design) -> str:
     return hashlib.sha256(to_text(design.fixed).encode()).hexdigest()
 
 
-def roofline(design: Design, functions: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The least interval that multipliers, tables, streams and the board's link, if there is one, allow each function,
-    in cycles from task to task, and which of them binds.
+PARTS = {"pipeline": pipeline, "engine": engine}
+"""What reports say of machines alone, by kind."""
 
-    ``functions`` are the promises of :func:`rbdgen.report.design.function_promises`. A stream moves one beat a cycle,
-    with a lane for each accelerator, and a table answers one angle.
-    """
+
+def roofline(design: Design) -> dict[str, Any]:
+    """The least interval that multipliers, tables, streams and the board's link, if there is one, allow each function,
+    in cycles from task to task, and which of them binds."""
     tasks = design.tasks
     link = design.target.link
     clock = design.machine.device.megahertz
     bounds = {}
-    for name, promise in functions.items():
-        used = promise["multipliers"]["variable"]
-        compute = float(Fraction(promise["multiplications"], used)) if used else 0.0
-        memory = (
-            float(Fraction(promise["lookups"], promise["tables"])) if promise["tables"] else 0.0
-        )
-        beats = tasks.task_beats(name), tasks.result_beats(name)
-        streams = max(beats) / tasks.replicas
-        ways = {"streams": streams, "multipliers": compute, "memory": memory}
+    for name in design.network.functions:
+        ways = PARTS[design.machine.kind].bounds(design, name)
         if link is not None:
             ways["link"] = link.interval(tasks, name, clock)
         bounds[name] = {
-            "task_beats": beats[0],
-            "result_beats": beats[1],
-            "multiplier_bound": round(compute, 4),
-            "memory_bound": round(memory, 4),
-            "stream_bound": readable(streams),
+            "task_beats": tasks.task_beats(name),
+            "result_beats": tasks.result_beats(name),
+            "multiplier_bound": round(ways["multipliers"], 4),
+            "memory_bound": round(ways["memory"], 4),
+            "stream_bound": readable(ways["streams"]),
             "binds": max(ways, key=lambda way: ways[way]),
         }
         if link is not None:
@@ -104,68 +93,6 @@ SCHEMA = "rbdgen.report/3"
 """Name and version of the report's structure."""
 
 
-def multipliers(design: Design) -> dict[str, int]:
-    """Multipliers in the hardware, of all accelerators behind the stream: ``variable`` ones, and ``constant`` ones,
-    which are shifts and adds."""
-    replicas = design.tasks.replicas
-    constant = 0
-    for i, node in design.fixed.graph:
-        # a folded factor is one network for all branches
-        if node.terms.multiple is not None and design.plan.schedule.folds.template(i) == i:
-            constant += 1
-    variable = sum(design.plan.schedule.multipliers.values())
-    return {"variable": replicas * variable, "constant": replicas * constant}
-
-
-def multiplier_widths(design: Design) -> dict[str, int]:
-    """Numbers of variable multipliers of each size, of all accelerators, as ``"25×18"``, the wider operand first;
-    largest first."""
-    replicas = design.tasks.replicas
-    schedule = design.plan.schedule
-    pairs = map(schedule.input_widths, schedule.products.values())
-    sizes = Counter((max(pair), min(pair)) for pair in pairs)
-    return {f"{a}×{b}": replicas * sizes[a, b] for a, b in sorted(sizes, reverse=True)}
-
-
-def function_passes(design: Design, function: str) -> tuple[tuple[int, ...], ...]:
-    """The operations that a task of ``function`` needs in each of its passes."""
-    return tuple(cone(design.fixed.graph, e.results) for e in design.network.passes(function))
-
-
-def function_promises(design: Design, function: str) -> dict[str, Any]:
-    """Promises of the schedule for one function: the multipliers that it uses in all accelerators, and the share of
-    their slots that its own multiplications take when nothing else runs."""
-    graph, schedule = design.fixed.graph, design.plan.schedule
-    products, used = 0, set()
-    tables, lookups = set(), set()
-    passes = function_passes(design, function)
-    for number, nodes in enumerate(passes):
-        for i in nodes:
-            node = graph.nodes[i]
-            if node.operation.looks_up:
-                unit = schedule.fixed.graph.nodes[i].owner
-                tables.add((unit, schedule.binding[i]))
-                # sine and cosine of an angle are one look-up, by both ports of a table
-                lookups.add((number, unit, node.args[0]))
-            if node.products:
-                products += len(node.products)
-                used.add(schedule.multiplier(i))
-    # what both passes need is one piece of hardware
-    constants = sum(graph.nodes[i].terms.multiple is not None for i in set().union(*passes))
-    slots = design.interval(function) * len(used)
-    replicas = design.tasks.replicas
-    return {
-        "ii_cycles": design.mean_interval(function),
-        "latency_cycles": design.promised_latency(function),
-        "latency_cycles_steady": design.steady_latency(function),
-        "multipliers": {"variable": replicas * len(used), "constant": replicas * constants},
-        "multiplications": products,
-        "tables": replicas * len(tables),
-        "lookups": len(lookups),
-        "multiplier_utilization": round(products / slots, 4) if slots else 1.0,
-    }
-
-
 def families_table(families: Sequence[Family], options: Options) -> list[dict[str, Any]]:
     """One row per choice of algorithms: its multiplications or the problem with it, and whether it is the design's."""
     chosen = chosen_algorithms(options)
@@ -182,101 +109,34 @@ def depth_table(depths: Sequence[ChainDepth]) -> list[dict[str, Any]]:
     return [asdict(depth) | {"longest": LONGEST} for depth in depths]
 
 
-def submodule_table(design: Design) -> list[dict[str, Any]]:
-    """One row per submodule of an accelerator: name, kind, body, operations, the units that execute it (several where
-    some of its operations are folded) and how many of their multipliers it uses, first and last cycle."""
-    # nodes belong to units in the schedule's graph, to submodules in the design's
-    graph, schedule = design.fixed.graph, design.plan.schedule
-    rows = []
-    for sub in design.network.submodules:
-        nodes = graph.owned.get(sub.name)
-        if not nodes:
-            continue
-        rows.append(
-            {
-                "name": sub.name,
-                "kind": sub.kind,
-                "body": None if sub.body is None else design.robot.bodies[sub.body].name,
-                **{
-                    f"{kind}_multiplications": n
-                    for kind, n in graph.multiplications(sub.name).items()
-                },
-                "additions": graph.additions(sub.name),
-                "unit": "/".join(dict.fromkeys(schedule.fixed.graph.nodes[i].owner for i in nodes)),
-                "multipliers": len(
-                    {schedule.multiplier(i) for i in nodes if graph.nodes[i].products}
-                ),
-                "first_cycle": min(schedule.slots[i].start for i in nodes),
-                "last_cycle": max(schedule.slots[i].finish for i in nodes),
-            }
-        )
-    return rows
-
-
-def unit_table(design: Design) -> list[dict[str, Any]]:
-    """One row per unit of an accelerator: its submodules, its turns for alike branches, multipliers and how well they
-    are used."""
-    schedule, rows = design.plan.schedule, []
-    graph, folds = schedule.fixed.graph, schedule.folds
-    for unit in design.plan.units:
-        if unit.nodes:
-            products = sum(len(graph.nodes[i].products) for i in unit.nodes)
-            count = schedule.multipliers.get(unit.name, 0)
-            rows.append(
-                {
-                    "name": unit.name,
-                    "submodules": sorted({design.fixed.graph.nodes[i].owner for i in unit.nodes}),
-                    "turns": folds.units.get(unit.name, 1),
-                    "multiplications": products,
-                    "multipliers": count,
-                    "utilization": round(products / (count * schedule.ii), 4) if count else None,
-                }
-            )
-    return rows
-
-
 def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
-    options, plan, graph = design.options, design.plan, design.fixed.graph
+    options, graph = design.options, design.fixed.graph
     replicas = design.tasks.replicas
-    method = sine_method(design.table_word)
-    functions = {name: function_promises(design, name) for name in design.network.functions}
+    part = PARTS[design.machine.kind].machine_part(design)
     return {
         "schema": SCHEMA,
         "figures": "promised",
         "robot": design.robot.name,
         "joints": len(design.robot.bodies),
         "name": design.name,
+        "machine": design.machine.kind,
         "word": design.word,
         "precision": options.precision_label,
         "formats": formats(design),
-        "ii": options.ii,
+        "ii": design.ii,
         "replicas": replicas,
         "device": options.device,
-        "clock_mhz": round(plan.schedule.device.megahertz, 3),
-        "multipliers": multipliers(design),
-        "multiplier_blocks": replicas * plan.schedule.blocks,
-        "multiplier_widths": multiplier_widths(design),
+        "clock_mhz": round(design.machine.device.megahertz, 3),
+        "multiplier_blocks": replicas * design.machine.blocks,
         "modelled_resources": design.machine.resources(design.tasks).as_dict(),
         "multiplications": graph.multiplications(),
         "additions": graph.additions(),
-        "sine": {
-            "tables": replicas * sum(plan.schedule.tables.values()),
-            "order": method.order,
-            "address_bits": method.address_bits,
-            "truncation": method.truncation,
-        },
-        "register_bits": replicas * plan.register_bits,
-        "fifo_bits": replicas * plan.fifo_bits,
-        "functions": functions,
+        **part,
         "mixed": {"promised_ii_cycles": design.mixed_interval},
-        "roofline": roofline(design, functions),
+        "roofline": roofline(design),
         "host": host_rates(design, design.running_clock),
-        "multiplier_utilization": round(plan.schedule.utilization, 4),
-        "submodules": submodule_table(design),
-        "units": unit_table(design),
         "layout": list(design.why),
-        "fifos": [asdict(q) for q in all_queues(plan, design.tasks)],
         "tree": _tree(design.robot),
         "produced": {
             "command": "rbdgen generate --config config.toml",
@@ -433,7 +293,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "functions": {name: _function_entry(design, name) for name in tasks.functions},
         "parameters": _parameter_entries(design),
         **stream_keys(tasks),
-        "ii_cycles": design.options.ii,
+        "ii_cycles": design.ii,
         "clock_mhz": round(design.machine.device.megahertz, 3),
         "ranges": design.options.ranges,
     }

@@ -173,26 +173,58 @@ def software(report: dict[str, Any]) -> str:
 
 def summary(report: dict[str, Any]) -> str:
     """One paragraph on the whole design."""
-    m, n = report["multipliers"], report["multiplications"]
-    sine, resources = report["sine"], report["modelled_resources"]
-    bypasses = [fifo for fifo in report["fifos"] if fifo["kind"] == "bypass"]
+    lines = [_head(report)]
+    lines += _engine_lines(report) if "engine" in report else _pipeline_lines(report)
+    return "\n".join(paragraph(line, "  ") for line in lines)
+
+
+def _head(report: dict[str, Any]) -> str:
+    """The line on what it is for."""
     several = ""
     if report["replicas"] > 1:
         several = f", {report['replicas']} accelerators behind one stream"
-    lines = (
+    return (
         f"{report['name']}: {report['joints']} joints, {report['precision']}, "
-        f"{report['device']} at {report['clock_mhz']:g} MHz{several}",
+        f"{report['device']} at {report['clock_mhz']:g} MHz{several}"
+    )
+
+
+def _modelled(report: dict[str, Any]) -> str:
+    """The line on resources."""
+    resources = report["modelled_resources"]
+    return (
+        f"modelled: {resources['luts']} look-up tables, {resources['registers']} registers, "
+        f"{resources['memories']} block memories"
+    )
+
+
+def _engine_lines(report: dict[str, Any]) -> list[str]:
+    """Lines on an engine and its program."""
+    e = report["engine"]
+    return [
+        f"engine: {e['lanes']} lanes of {e['width']} bits, {e['banks']} banks of {e['words']} words "
+        f"({report['multiplier_blocks']} device blocks)",
+        _modelled(report),
+        f"program: {e['program_words']} of {e['program_depth']} words of {e['program_bits']} bits; "
+        f"{e['constants']} constants, and at most {e['values']} of {e['rotating_words']} further words of a bank",
+    ]
+
+
+def _pipeline_lines(report: dict[str, Any]) -> list[str]:
+    """Lines on a pipeline's multipliers, tables and registers."""
+    m, n = report["multipliers"], report["multiplications"]
+    sine = report["sine"]
+    bypasses = [fifo for fifo in report["fifos"] if fifo["kind"] == "bypass"]
+    return [
         f"multipliers: {m['variable']} ({report['multiplier_blocks']} device blocks) for {n['variable']} "
         f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
         f"{report['additions']} additions",
-        f"modelled: {resources['luts']} look-up tables, {resources['registers']} registers, "
-        f"{resources['memories']} block memories",
+        _modelled(report),
         f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
         f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
         f"registers: {report['register_bits']} bits; "
         f"bypass FIFOs: {len(bypasses)} with {report['fifo_bits']} bits",
-    )
-    return "\n".join(paragraph(line, "  ") for line in lines)
+    ]
 
 
 def functions(report: dict[str, Any], columns: Sequence[tuple[str, str]]) -> str:
@@ -307,19 +339,8 @@ def units(report: dict[str, Any]) -> str:
 def layout(report: dict[str, Any]) -> str:
     """The layout: tree, submodules, totals, promises, the families of algorithms if they were compared, and how deep
     those for serial chains are."""
-    columns = (
-        ("name", "submodule"),
-        ("variable_multiplications", "var mult"),
-        ("constant_multiplications", "const mult"),
-        ("additions", "adds"),
-        ("multipliers", "multipliers"),
-        ("first_cycle", "first cycle"),
-        ("last_cycle", "last cycle"),
-    )
-    heads = [head for _, head in columns]
-    rows = _cells(report["submodules"], [key for key, _ in columns])
-    parts = [tree(report), table(heads, rows)]
-    if report["ii"] > 1:
+    parts = [tree(report), programs(report) if "engine" in report else submodules(report)]
+    if report["ii"] > 1 and "engine" not in report:
         parts.append(units(report))
     parts.append(summary(report))
     if report["layout"]:
@@ -340,6 +361,33 @@ def layout(report: dict[str, Any]) -> str:
     if report.get("depth"):
         parts.append(depth(report))
     return "\n\n".join(parts)
+
+
+def programs(report: dict[str, Any]) -> str:
+    """The programs of an engine: their words, slots of lanes, and values in a bank at once."""
+    rows = []
+    for code, f in report["functions"].items():
+        own = f["program"]
+        counts = [own[key] for key in ("first_word", "words", "slots", "stages", "values")]
+        rows.append([code, f["multiplications"], *counts])
+    heads = ["function", "products", "first word", "words", "slots", "tasks at once"]
+    return table([*heads, "words of a bank"], rows)
+
+
+def submodules(report: dict[str, Any]) -> str:
+    """The submodules of a pipeline."""
+    columns = (
+        ("name", "submodule"),
+        ("variable_multiplications", "var mult"),
+        ("constant_multiplications", "const mult"),
+        ("additions", "adds"),
+        ("multipliers", "multipliers"),
+        ("first_cycle", "first cycle"),
+        ("last_cycle", "last cycle"),
+    )
+    heads = [head for _, head in columns]
+    rows = _cells(report["submodules"], [key for key, _ in columns])
+    return table(heads, rows)
 
 
 def narrower(found: dict[str, Any]) -> str:
@@ -403,13 +451,8 @@ def simulation(report: dict[str, Any]) -> str:
         ]
     rows += _mixed(report["mixed"])
     timing = f"{report['simulator']}: built in {report['build_seconds']} s, ran in {report['run_seconds']} s"
-    fifos = _cells(report["fifos"], ["name", "depth", "high_water"])
-    return "\n\n".join(
-        [
-            summary(report),
-            table(["function", "measured in RTL simulation", "value"], rows),
-            table(["FIFO", "depth", "high-water mark"], fifos),
-            host_text(report["host"]),
-            timing,
-        ]
-    )
+    parts = [summary(report), table(["function", "measured in RTL simulation", "value"], rows)]
+    if report["fifos"]:
+        fifos = _cells(report["fifos"], ["name", "depth", "high_water"])
+        parts.append(table(["FIFO", "depth", "high-water mark"], fifos))
+    return "\n\n".join([*parts, host_text(report["host"]), timing])

@@ -25,6 +25,7 @@ from rbdgen.compiler import Design, Options
 from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.fixed import to_text
+from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS, Target
 from rbdgen.model.setup import ROBOT, setup_of
 from rbdgen.report.design import SCHEMA, design_report, manifest, verilog_digest
@@ -156,7 +157,10 @@ def config_text(design: Design, robot: str) -> str:
         if value not in (None, {}, ()):
             content[name] = list(value) if isinstance(value, tuple) else value
     for name in OPTIONS:
-        value = options.targets if name == "error" else getattr(options, name)
+        value = getattr(options, name)
+        # an engine's words are what they are, and may miss an error that nobody asked for
+        if name == "error" and options.machine != ENGINE:
+            value = options.targets
         if value is not None:
             content[name] = list(value) if isinstance(value, tuple) else value
     # precision is asked for by a word or by errors, not by both

@@ -39,6 +39,8 @@ from rbdgen.wordlength.targets import (
     entry_label,
 )
 
+WIDEST = 35
+"""Bits of the widest words that any machine has."""
 USUAL = 1e-3
 """The relative error that words are tried for first where only absolute ones are asked for."""
 NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15
@@ -57,9 +59,8 @@ class FormatOptions(DeviceOptions, FoldOptions):
         "instead of an error: words of one length, in bits",
         otherwise="none",
         least=MIN_WORD,
-        most=MAX_WORD,
+        most=WIDEST,
         metavar="BITS",
-        basic=True,
     )
     error: Mapping[str, float | str] = setting(
         {},

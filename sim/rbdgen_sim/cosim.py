@@ -19,7 +19,7 @@ from rbdgen.compiler import Design
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import labels
-from rbdgen.machines.pipeline.queues import fault_port, high_port
+from rbdgen.machines.machine import fault_port, high_port
 from rbdgen.report.design import design_report
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen.tracing.network import Network
@@ -197,7 +197,7 @@ def _shortened(parts: dict[str, np.ndarray]) -> dict[str, list]:
 
 def fifo_marks(design: Design, traces: Sequence[Trace]) -> dict[str, FifoMark]:
     """The marks of all FIFOs over several runs, by name, from the probes of
-    :func:`rbdgen.machines.pipeline.queues.high_port` and :func:`~rbdgen.machines.pipeline.queues.fault_port`."""
+    :func:`rbdgen.machines.machine.high_port` and :func:`~rbdgen.machines.machine.fault_port`."""
     marks = {}
     for buffer in design.machine.buffers(design.tasks):
         high, fault = high_port(buffer.name), fault_port(buffer.name)
@@ -253,6 +253,7 @@ class _Bench:
 def measured_mix(design: Design, order: np.ndarray, run: Run) -> FullRate:
     """Measurements of a run of tasks of all functions in this ``order``, without stalls."""
     promised = design.machine.ordered_interval(design.tasks, order)
+    assert promised is not None
     beats = [design.tasks.task_beats(function) for function in design.network.functions]
     lengths = np.array(beats)[order]
     # a task's first beat is taken when the task before has started, but for the very first

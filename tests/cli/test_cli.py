@@ -220,7 +220,7 @@ def test_simulate_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["layout", "no/such.urdf"], r"no/such\.urdf"),
         (["layout", "iiwa14", "--ii", "0"], r"ii: must be 1 to 4096 cycles, not 0$"),
         (["layout", "iiwa14", "--ii", "two"], r"ii: must be a whole number, not 'two'"),
-        (["layout", "iiwa14", "--word", "1"], r"word: must be 8 to 32 bits, not 1$"),
+        (["layout", "iiwa14", "--word", "1"], r"word: must be 8 to 35 bits, not 1$"),
         (
             ["layout", "iiwa14", "--device", "ecp6"],
             r"device: must be one of ecp5, .*, not 'ecp6'; did you mean 'ecp5'\?",
@@ -309,7 +309,7 @@ def test_a_directory_that_cannot_be_written_is_named(
         ("iii = 3", r"unknown key 'iii'; did you mean 'ii'\?; known keys: "),
         ("ii = ", r"must be a TOML file"),
         ("robot = 'pendulum2'\n[joints.nope]\nvelocity = 1.0", r"nope"),
-        ("robot = 'pendulum2'\nword = 40", r"word: must be 8 to 32 bits, not 40"),
+        ("robot = 'pendulum2'\nword = 40", r"word: must be 8 to 35 bits, not 40"),
     ],
 )
 def test_bad_configuration_is_one_line(

@@ -23,7 +23,7 @@ from rbdgen.report.evidence import evidence
 from rbdgen.tracing.building import build_network
 from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.trials import make_tasks, relative_errors, task_states
-from rbdgen_hw.pipeline.marks import MarkedAccelerator, mark_ports, marked_name
+from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name
 from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.simulators import get_simulator

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
+from rbdgen.compiler.words import function_format
 from rbdgen.functions.registry import common, function
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Write, writes
 from rbdgen.protocol.tasks import CALIBRATE, Flag, join_header
 from rbdgen.tracing.execute import BitTrueModel
-from rbdgen_hw.engine.core import EngineCore
+from rbdgen_hw.engine.cores import EngineCores
 from tests.conftest import few
 from tests.machines.engine.mapped import Mapped, mapped, raw_operands
 
@@ -37,8 +38,8 @@ class Stream:
 
 def loads(own: Mapped) -> list[Write]:
     """All that is loaded for a program."""
-    codes = {name: function(name).code for name in own.program.routines}
-    return list(writes(own.program, codes))
+    formats = {f: function_format(f, own.network, own.fixed) for f in own.program.routines}
+    return list(writes(own.program, formats))
 
 
 def tasks(own: Mapped, names: Sequence[str], count: int, seed: int) -> Stream:
@@ -68,19 +69,19 @@ def tasks(own: Mapped, names: Sequence[str], count: int, seed: int) -> Stream:
     return stream
 
 
-def run(dut: EngineCore, parts: Sequence[tuple[list[Write], Stream]], stall: float) -> list[int]:
+def run(dut: EngineCores, parts: Sequence[tuple[list[Write], Stream]], stall: float) -> list[int]:
     """What an engine answers when it is loaded and then given tasks, one part after the other."""
     rnd = random.Random(5)
     found: list[int] = []
 
     async def load(ctx: Any, words: Sequence[Write]) -> None:
-        ctx.set(dut.load, 1)
+        ctx.set(dut.load.on, 1)
         for word in words:
-            ctx.set(dut.load_target, word.target)
-            ctx.set(dut.load_address, word.address)
-            ctx.set(dut.load_data, word.data)
+            ctx.set(dut.load.target, word.target)
+            ctx.set(dut.load.address, word.address)
+            ctx.set(dut.load.data, word.data)
             await ctx.tick()
-        ctx.set(dut.load, 0)
+        ctx.set(dut.load.on, 0)
 
     async def play(ctx: Any, stream: Stream) -> None:
         waiting = iter(stream.beats)
@@ -116,7 +117,7 @@ def run(dut: EngineCore, parts: Sequence[tuple[list[Write], Stream]], stall: flo
 def test_mixed_tasks_have_the_models_bits(stall: float) -> None:
     own = mapped("pendulum2")
     stream = tasks(own, common(), 40, seed=1)
-    assert run(EngineCore(own.program.core), [(loads(own), stream)], stall) == stream.expected
+    assert run(EngineCores(own.program.core), [(loads(own), stream)], stall) == stream.expected
 
 
 def test_another_robot_runs_on_the_same_hardware() -> None:
@@ -125,7 +126,7 @@ def test_another_robot_runs_on_the_same_hardware() -> None:
         own = mapped(name, names)
         parts.append((loads(own), tasks(own, names, 6, seed=2)))
     expected = [beat for _, stream in parts for beat in stream.expected]
-    assert run(EngineCore(Core()), parts, 0.2) == expected
+    assert run(EngineCores(Core()), parts, 0.2) == expected
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_any_core_is_right(lanes: int, banks: int, width: int) -> None:
     core = Core(lanes, banks, width)
     own = mapped("ur5", ("fd", "m"), core)
     stream = tasks(own, ("fd", "m"), 6, seed=3)
-    assert run(EngineCore(core), [(loads(own), stream)], 0.0) == stream.expected
+    assert run(EngineCores(core), [(loads(own), stream)], 0.0) == stream.expected
 
 
 def test_tasks_of_one_function_follow_each_other_every_interval() -> None:
@@ -151,17 +152,17 @@ def test_tasks_of_one_function_follow_each_other_every_interval() -> None:
     beats: list[int] = []
     for task in np.array(raw).T:
         beats += [header, *(int(x) & mask for x in task)]
-    dut = EngineCore(core)
+    dut = EngineCores(core)
     headers: list[int] = []
 
     async def bench(ctx: Any) -> None:
-        ctx.set(dut.load, 1)
+        ctx.set(dut.load.on, 1)
         for word in loads(own):
-            ctx.set(dut.load_target, word.target)
-            ctx.set(dut.load_address, word.address)
-            ctx.set(dut.load_data, word.data)
+            ctx.set(dut.load.target, word.target)
+            ctx.set(dut.load.address, word.address)
+            ctx.set(dut.load.data, word.data)
             await ctx.tick()
-        ctx.set(dut.load, 0)
+        ctx.set(dut.load.on, 0)
         ctx.set(dut.o.ready, 1)
         left = 0
         ctx.set(dut.i.valid, 1)

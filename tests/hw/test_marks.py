@@ -15,7 +15,7 @@ from rbdgen.machines.pipeline.queues import queues
 from rbdgen.machines.pipeline.schedule import chain_length
 from rbdgen.workbench import Simulated
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.pipeline.marks import MarkedAccelerator, mark_ports, marked_name, marked_verilog
+from rbdgen_hw.marks import MarkedAccelerator, mark_ports, marked_name, marked_verilog
 from rbdgen_sim.cosim import Cosimulation, cosimulate
 from rbdgen_sim.interface import Rtl
 from rbdgen_sim.simulators import get_simulator

@@ -29,7 +29,7 @@ from rbdgen.protocol.tasks import (
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import TaskSet, make_tasks, raw_parameters, task_states
 from rbdgen_hw.emit import accelerator, design_verilog, link_verilog
-from rbdgen_hw.pipeline.marks import MarkedAccelerator, mark_ports
+from rbdgen_hw.marks import MarkedAccelerator, mark_ports
 from rbdgen_hw.pipeline.replicas import Collector, Distributor, Reorder
 from rbdgen_sim.cosim import cosimulate
 from rbdgen_sim.interface import Rtl, Stimulus

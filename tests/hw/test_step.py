@@ -10,7 +10,7 @@ import pytest
 from rbdgen import ConfigError, Options, Robot, UnsupportedError, compile_robot, load_robot
 from rbdgen.functions.registry import common
 from rbdgen.model.joints import FreeFlyer, Joint, Planar
-from rbdgen.report.design import multipliers
+from rbdgen.report.pipeline import multipliers
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.conftest import few
 from tests.hw.test_joint_types import simulated_mismatches

@@ -25,7 +25,7 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"ii": 10**7}, ["--ii", "10000000"], "ii: must be 1 to 4096 cycles, not 10000000$"),
     ({"replicas": 0}, ["--replicas", "0"], "^replicas: must be 1 to 64, not 0$"),
     ({"replicas": 65}, ["--replicas", "65"], "^replicas: must be 1 to 64, not 65$"),
-    ({"word": 7}, ["--word", "7"], "word: must be 8 to 32 bits, not 7"),
+    ({"word": 7}, ["--word", "7"], "word: must be 8 to 35 bits, not 7"),
     ({"device": "ecp6"}, ["--device", "ecp6"], "device: must be one of .*; did you mean 'ecp5'?"),
     ({"derivative": "x"}, ["--derivative", "x"], "derivative: must be one of composite, columns"),
     ({"mass_matrix": "x"}, ["--mass-matrix", "x"], "mass_matrix: must be one of ldl, mminvgen"),

@@ -18,13 +18,14 @@ from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
 from rbdgen.machines.pipeline.buffers import UnitPlan
 from rbdgen.machines.pipeline.queues import queues
-from rbdgen.report.design import function_passes
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.drawings.chart import WIDTH as CHART_WIDTH
-from rbdgen.report.drawings.layout import CARD, WIDTH
+from rbdgen.report.drawings.layout import CARD
 from rbdgen.report.drawings.structure import banded_positions, forest_positions
 from rbdgen.report.drawings.svg import FONT, HUES, SMALL, Canvas, fitting
-from rbdgen.report.drawings.timing import task_time
+from rbdgen.report.drawings.tree import WIDTH
+from rbdgen.report.drawings.unit_times import task_time
+from rbdgen.report.pipeline import function_passes
 from tests.conftest import design
 
 SVG = "{http://www.w3.org/2000/svg}"

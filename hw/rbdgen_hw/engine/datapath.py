@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -16,14 +18,20 @@ from rbdgen_hw.logic import delayed, registered, selected
 
 
 class Copy(SharedComponent):
-    """A copy of a bank: words are written by all copies at once, and read a cycle after their address."""
+    """A copy of a bank: words are written by all copies at once, and read a cycle after their address. ``init``: what
+    they are from the beginning, in the copies called ``name``."""
 
-    general = True
-
-    def __init__(self, width: int, words: int) -> None:
+    def __init__(
+        self,
+        width: int,
+        words: int,
+        name: str = "operands",
+        init: Sequence[int] = (),
+    ) -> None:
         self.width = width
         self.words = words
-        self.module_name = f"bank_{width}x{words}"
+        self.init = init
+        self.module_name = f"{name}_{width}x{words}"
         address = max(words - 1, 1).bit_length()
         super().__init__(
             {
@@ -39,7 +47,7 @@ class Copy(SharedComponent):
         m = Module()
         # programs read no word in the cycle in which it is written
         attributes = {"ram_style": "block", "no_rw_check": 1}
-        memory = Memory(shape=self.width, depth=self.words, init=[], attrs=attributes)
+        memory = Memory(shape=self.width, depth=self.words, init=self.init, attrs=attributes)
         m.submodules.memory = memory
         writing, reading = memory.write_port(), memory.read_port()
         m.d.comb += [
@@ -54,10 +62,12 @@ class Copy(SharedComponent):
 
 class Datapath(SharedComponent):
     """Does what ``issue`` says. ``operand`` is the word that ``take_write`` writes, ``sent`` the word that was asked
-    for a cycle before; ``lost`` has a bit for each task in which something did not fit. ``load`` writes a constant."""
+    for a cycle before; ``lost`` has a bit for each task in which something did not fit. ``load`` writes a constant.
+    ``init``: what banks hold from the beginning."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, init: Sequence[Sequence[int]]) -> None:
         self.core = core
+        self.init = init
         self.module_name = f"datapath_{core.lanes}x{core.banks}_{core.width}x{core.words}"
         super().__init__(
             {
@@ -139,7 +149,7 @@ class Datapath(SharedComponent):
         address: Value,
     ) -> Value:
         """The word at an address of a copy of a bank."""
-        copy = Copy(self.core.width, self.core.words)
+        copy = Copy(self.core.width, self.core.words, f"bank{bank}", self.init[bank])
         instantiate(self.m, self.platform, name, copy)
         write, write_address, word = self.writes[bank]
         self.m.d.comb += [

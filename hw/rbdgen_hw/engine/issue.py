@@ -1,5 +1,5 @@
 """What a sequencer tells all cores in one cycle: fields of a program's word with rotated addresses, and with the number
-of the task that each acts for in place of its stage."""
+of the task that each acts for in place of its stage; and which task begins."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from amaranth.lib import data
 
 from rbdgen.machines.engine.core import STAGE_BITS, Core
 from rbdgen_hw.engine.lane import CONTROL
+
+TASKS = 1 << STAGE_BITS
+"""Tasks that may be under way in a core, by the number of the interval in which they began."""
 
 
 def lane_issue(core: Core) -> data.StructLayout:
@@ -45,5 +48,23 @@ def issue(core: Core) -> data.StructLayout:
             "take_address": core.address_bits,
             "send_address": core.address_bits,
             "send_bank": core.bank_bits,
+        }
+    )
+
+
+def beat(core: Core) -> data.StructLayout:
+    """All that cores are told in a cycle: what the datapath does (``issue``), in the interval of a ``number``; ``take``
+    an operand for the task that began with it; ``send`` a header or a word of the task numbered ``sender``. With
+    ``first`` an interval numbered ``begins`` begins, in the next cycle, behind none if it is ``fresh``."""
+    return data.StructLayout(
+        {
+            "issue": issue(core),
+            "number": STAGE_BITS,
+            "take": 1,
+            "send": 2,
+            "sender": STAGE_BITS,
+            "first": 1,
+            "fresh": 1,
+            "begins": STAGE_BITS,
         }
     )

@@ -8,6 +8,8 @@ none is, the sequencer stands still, and the next task may be of another functio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -15,27 +17,25 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import STAGE_BITS, Core
 from rbdgen.machines.engine.loading import COLUMN_BITS, columns, routine_parts
-from rbdgen.machines.engine.program import HEADER, WORD, Layout
-from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
-from rbdgen_hw.engine.issue import issue
+from rbdgen.machines.engine.program import Layout
+from rbdgen.protocol.tasks import FUNCTION_BITS
+from rbdgen_hw.engine.issue import TASKS, beat, issue
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.logic import delayed, registered
 
-TASKS = 1 << STAGE_BITS
-"""Tasks that may be under way, by the number of the interval in which they began."""
 PREPARING = 2
 """Cycles from a word's address to the cycle in which its addresses are rotated."""
-
-
-HEAD = data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS})
-"""A task that waits: its function's code and tag."""
+STARTED = PREPARING + 1
+"""Cycles from taking a task to telling cores that an interval begins with it."""
 
 
 class ProgramMemory(SharedComponent):
-    """A program's words, written in columns; ``word`` is there a cycle after its ``address``."""
+    """A program's words, written in columns; ``word`` is there a cycle after its ``address``. ``init``: what columns
+    hold from the beginning."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, init: Sequence[Sequence[int]]) -> None:
         self.core = core
+        self.init = init
         self.bits = Layout(core).bits
         self.module_name = f"program_{self.bits}x{core.depth}"
         super().__init__(
@@ -76,7 +76,8 @@ class ProgramMemory(SharedComponent):
         number = begin >> inside
         for k in range(columns(self.bits)):
             attributes = {"ram_style": "block", "no_rw_check": 1}
-            memory = Memory(shape=COLUMN_BITS, depth=size, init=[], attrs=attributes)
+            init = self.init[k][begin : begin + size]
+            memory = Memory(shape=COLUMN_BITS, depth=size, init=init, attrs=attributes)
             m.submodules[f"words{begin}_column{k}"] = memory
             writing, reading = memory.write_port(), memory.read_port()
             own = self.write_address[inside:] == number
@@ -92,9 +93,9 @@ class ProgramMemory(SharedComponent):
 
 
 class Sequencer(SharedComponent):
-    """Plays routines. ``waiting`` and ``next``: a task waits, whose ``routine`` is what the table has for its code;
-    ``start`` takes it. ``room``: its results have some. ``issue`` goes to the datapaths; ``take`` takes an operand's
-    word of the task that begins, ``send`` says that a header or a word of a ``sender`` leaves."""
+    """Plays routines. ``ready``: a task of the function ``code`` waits, whose ``routine`` is what the table has for it,
+    and its results have room; ``start`` takes it, and whatever else of that function is ready. ``hold``: none that
+    follows is to start before all others have left. ``beat`` is what it tells the cores."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -102,22 +103,16 @@ class Sequencer(SharedComponent):
         self.module_name = f"sequencer_{core.lanes}x{core.banks}_{core.words}_{core.depth}"
         super().__init__(
             {
-                "waiting": In(1),
-                "next": In(HEAD),
+                "ready": In(1),
+                "hold": In(1),
+                "code": In(FUNCTION_BITS),
                 "routine": In(data.StructLayout(dict(routine_parts(core)[1]))),
-                "room": In(1),
                 "start": Out(1),
                 "idle": Out(1),
                 "program_address": Out(core.depth_bits),
                 "program_word": In(self.layout.bits),
                 "rotating": In(range(core.words + 1)),
-                "issue": Out(issue(core)),
-                "begin": Out(TASKS),
-                "begin_head": Out(HEAD),
-                "take": Out(1),
-                "send_header": Out(1),
-                "send_word": Out(1),
-                "sender": Out(STAGE_BITS),
+                "beat": Out(beat(core)),
             }
         )
 
@@ -143,22 +138,21 @@ class Sequencer(SharedComponent):
         at_last = place == last
         # of tasks that began, those whose stages are not all over
         alive = (under_way & relevant).any()
-        can = self.waiting & self.room
-        same = self.next.code == code
+        follows = self.ready & ~self.hold & (self.code == code)
         with m.If(~running):
-            m.d.comb += [self.idle.eq(~self.waiting), starts.eq(can)]
-            with m.If(can):
+            m.d.comb += [self.idle.eq(1), starts.eq(self.ready)]
+            with m.If(self.ready):
                 m.d.sync += [
                     running.eq(1),
                     place.eq(routine.start),
                     first.eq(routine.start),
                     last.eq(routine.last),
-                    code.eq(self.next.code),
+                    code.eq(self.code),
                     relevant.eq(routine.relevant),
                     under_way.eq(1),
                 ]
         with m.Elif(at_last):
-            m.d.comb += starts.eq(can & same)
+            m.d.comb += starts.eq(follows)
             m.d.sync += [
                 place.eq(first),
                 under_way.eq(Cat(starts, under_way[:-1])),
@@ -171,13 +165,6 @@ class Sequencer(SharedComponent):
             fresh.eq(~running),
         ]
         m.d.comb += [self.program_address.eq(place), self.start.eq(starts)]
-        started = registered(m, starts, "started")
-        head_now = registered(
-            m,
-            self.next.as_value(),
-            "head_0",
-            reset_less=True,
-        )
         # beside the word that was read, on its way to where addresses are rotated
         self.active = delayed(
             m,
@@ -197,21 +184,9 @@ class Sequencer(SharedComponent):
             1,
             "fresh_",
         )
-        self.started = delayed(
-            m,
-            started,
-            1,
-            "started_",
-        )
-        self.head = delayed(
-            m,
-            head_now,
-            1,
-            "head_",
-        )
 
     def _rotate(self) -> None:
-        """Numbers of the interval: where addresses begin, and which task began with it."""
+        """Numbers of the interval, and where addresses begin in it."""
         m, core = self.m, self.core
         # where words that rotate begin, and where they do for an address beyond the last word
         begin = Signal(core.address_bits)
@@ -225,19 +200,17 @@ class Sequencer(SharedComponent):
         # words are a power of two: behind the last one there is a carry
         anew = self.fresh | following[core.address_bits]
         self.number = Signal(STAGE_BITS)
-        self.valid = Signal(TASKS)
         after = (self.number + 1)[:STAGE_BITS]
-        m.d.comb += [
-            self.begin.eq(Mux(self.at_first & self.started, 1 << after, 0)[:TASKS]),
-            self.begin_head.as_value().eq(self.head),
+        m.d.sync += [
+            self.beat.first.eq(self.at_first),
+            self.beat.fresh.eq(self.fresh),
+            self.beat.begins.eq(after),
         ]
         with m.If(self.at_first):
-            kept = Mux(self.fresh, 0, self.valid & ~(1 << after)[:TASKS])
             m.d.sync += [
                 self.high.eq(Mux(anew, begin, following)),
                 self.low.eq(Mux(anew, turned, self.low + 1)),
                 self.number.eq(after),
-                self.valid.eq(kept | self.begin),
             ]
 
     def _rotated(self, address: Value, rotates: Value | int = 1) -> Value:
@@ -303,12 +276,10 @@ class Sequencer(SharedComponent):
             new.send_address.eq(self._rotated(fields["send_address"], fields["send_rotates"])),
             new.send_bank.eq(fields["send_bank"]),
         ]
-        m.d.sync += self.issue.eq(new)
-        sender = task(fields["send_stage"])
-        valid = active & self.valid.bit_select(sender, 1)
         m.d.sync += [
-            self.take.eq(fields["take"] & active & self.valid.bit_select(self.number, 1)),
-            self.send_header.eq((fields["send"] == HEADER) & valid),
-            self.send_word.eq((fields["send"] == WORD) & valid),
-            self.sender.eq(sender),
+            self.beat.issue.eq(new),
+            self.beat.number.eq(self.number),
+            self.beat.take.eq(fields["take"] & active),
+            self.beat.send.eq(Mux(active, fields["send"], 0)),
+            self.beat.sender.eq(task(fields["send_stage"])),
         ]

@@ -111,13 +111,6 @@ TAG = slice(FUNCTION_BITS, FUNCTION_BITS + TAG_BITS)
 """Where a header has its tag."""
 
 
-def top_level(design: Design) -> SharedComponent:
-    """The component with the design's streams ``i`` and ``o``: an accelerator, or several behind one stream."""
-    if design.tasks.replicas == 1:
-        return Accelerator(design)
-    return Replicas(design)
-
-
 class Replicas(SharedComponent):
     """Ports ``i`` (stream of rows of tasks) and ``o`` (stream of rows of results)."""
 

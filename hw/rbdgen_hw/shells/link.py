@@ -16,9 +16,9 @@ from rbdgen.errors import ConfigError
 from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION, capacity
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
-from rbdgen_hw.pipeline.replicas import top_level
 from rbdgen_hw.shells.frame_receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
+from rbdgen_hw.top import top_level
 
 IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""

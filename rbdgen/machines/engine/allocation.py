@@ -45,7 +45,7 @@ def place_constants(raw: Iterable[int], core: Core) -> Constants:
 
 def allocate(schedule: Schedule, rotating: int) -> Allocation:
     """Words of a schedule's values among so many rotating ones. ConfigError where these do not do."""
-    last = _last_reads(schedule)
+    last = last_reads(schedule)
     words: dict[int, int] = {}
     needed = 0
     for bank in range(schedule.core.banks):
@@ -69,7 +69,7 @@ def allocate(schedule: Schedule, rotating: int) -> Allocation:
     return Allocation(words, needed)
 
 
-def _last_reads(schedule: Schedule) -> dict[int, int]:
+def last_reads(schedule: Schedule) -> dict[int, int]:
     """The last cycle in which each node's value is read."""
     last: dict[int, int] = {}
     for own in schedule.work.sums:

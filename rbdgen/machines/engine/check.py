@@ -26,7 +26,7 @@ from rbdgen.machines.engine.core import (
     WRITTEN,
 )
 from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
-from rbdgen.machines.engine.program import HEADER, KINDS, WORD, Program
+from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Program
 from rbdgen.machines.engine.special import SINES
 
 Name = tuple[str, int, int]
@@ -308,7 +308,7 @@ class _Play:
             if self.ended[task] != len(self.work.sums):
                 raise self._wrong(now, f"task {task} sends its flags before its last sum ends")
             self.headed.add(task)
-        if own["send"] != WORD:
+        if own["send"] not in (WORD, LAST_WORD):
             return
         if task not in self.headed:
             raise self._wrong(now, f"task {task} sends a word before its header")
@@ -319,6 +319,8 @@ class _Play:
         if found != (kind, name, task if kind == "node" else 0):
             raise self._wrong(now, f"word {self.sent[task]} of task {task} is {found}")
         self.sent[task] += 1
+        if (own["send"] == LAST_WORD) != (self.sent[task] == self.routine.results):
+            raise self._wrong(now, f"word {self.sent[task]} of task {task} is told as another one")
 
 
 def _named(value: Value) -> Name:

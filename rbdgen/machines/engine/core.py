@@ -16,6 +16,10 @@ LIFT = 12
 """Places to the left of a term of two addends, so that moving it right loses nothing of it."""
 GUARD = 3
 """Bits of a sum beyond those of a lane's terms."""
+LANES = {1: 1, 2: 1, 4: 2, 8: 4}
+"""Lanes that a core may have, and the banks that it then has."""
+WIDTHS = range(32, 36)
+"""Bits that words may have."""
 STAGE_BITS = 3
 """Bits of a stage: a task takes at most so many intervals as they can number."""
 ANGLE_POINT = 28
@@ -26,7 +30,7 @@ ANGLE_POINT = 28
 class Core:
     """A core: ``lanes`` that multiply and add, and ``banks`` of ``words`` values of ``width`` bits that take a result a
     cycle each; the memory of operands has as many words, a power of two. ``depth``: words of program memory;
-    ``results``: words of results that may wait to leave."""
+    ``results``: words of results that may wait to leave; ``limits``: operands whose limits there is room for."""
 
     lanes: int = 4
     banks: int = 2
@@ -34,6 +38,7 @@ class Core:
     words: int = 512
     depth: int = 2560
     results: int = 1024
+    limits: int = 256
 
     @property
     def depth_bits(self) -> int:
@@ -44,6 +49,11 @@ class Core:
     def address_bits(self) -> int:
         """Bits of a word's address in a bank."""
         return max(self.words - 1, 1).bit_length()
+
+    @property
+    def limit_bits(self) -> int:
+        """Bits of the number of an operand's limits."""
+        return max(self.limits - 1, 1).bit_length()
 
     @property
     def bank_bits(self) -> int:
@@ -91,6 +101,17 @@ class Core:
         return (self.width - 1 - head) // STEP * STEP
 
 
+def core_of(lanes: int, width: int) -> Core:
+    """The core with so many lanes, for words of so many bits."""
+    return Core(lanes, LANES[lanes], width)
+
+
+def intake_cycles(operands: int) -> int:
+    """Cycles from a task's header to that of the next where a task has so many operands: each word is compared with
+    two limits, and the last one's comparisons end before the next task begins."""
+    return 2 * (operands + 1) + CLOSING
+
+
 def aligning_point(core: Core, frac: int, point: int) -> int:
     """The binary point of a power of two that moves a factor with ``frac`` bits behind its own to ``point``, at one of
     the distances of a lane. ValueError where none does."""
@@ -119,6 +140,10 @@ INVERSE_STEPS = (5, 8, 11)
 """The same of a number that is inverted."""
 FLAGGED = 2
 """Cycles after a result was on the bus in which a header says whether it fitted."""
+AROUND = 15
+"""Cycles from taking a lone task's last beat to offering its result's last word, beyond those of its program."""
+CLOSING = 3
+"""Cycles beyond two for each beat in which a task is taken in."""
 WRITTEN = 2
 """Cycles from taking an operand's word of the stream to that in which it is written."""
 ARRIVAL = WRITTEN + 1

@@ -284,6 +284,10 @@ class _Chooser:
             if max(-low, high).bit_length() < core.sum_bits:
                 break
             point -= STEP
+        if len(products) == 1 and not addends and products[0] - point > DISTANCES[-1]:
+            # a reciprocal of what comes near zero: values beyond what a lane can give are flagged
+            point = products[0] - DISTANCES[-1]
+            frac = max(frac, point - EXTRACTIONS[-1])
         frac = min(frac, point - EXTRACTIONS[0])
         far = [k for k, own in enumerate(products) if own - point > DISTANCES[-1]]
         if far and len(products) + len(addends) > 1:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import STAGE_BITS, Core
 from rbdgen.machines.engine.program import Program
+from rbdgen.protocol.tasks import FUNCTION_BITS, FunctionFormat
 
 COLUMN_BITS = 36
 """Bits of a column of program memory, which is a block memory wide."""
-PROGRAM, CONSTANT, ROUTINE, ROTATING = range(4)
+PROGRAM, CONSTANT, ROUTINE, ROTATING, LIMIT = range(5)
 """What is written, by code."""
-TARGET_BITS = 2
+TARGET_BITS = 3
 ADDRESS_BITS = 16
 """Bits of an address of what is written: a word's number above its column's, a word above its bank, a function's code
-above the part of its routine."""
+above the part of its routine, twice an operand's number for its lower limit and one more for its upper one."""
 COLUMN_NUMBER_BITS = 4
 """Bits of a column's number, below that of its word."""
 PART_BITS = 2
@@ -39,17 +41,57 @@ def columns(bits: int) -> int:
 def routine_parts(core: Core) -> tuple[Mapping[str, int], ...]:
     """Parts of a routine's entry in the table, by their numbers: fields with their widths. What takes tasks asks for
     the first one, what starts them for the others. ``operands``: words of a task; ``known``: there is such a function;
-    ``start`` and ``last``: its first and its last word; ``relevant``: of the intervals since a task began, those in
-    which it has anything to do after its first; ``results``: words of a result, with its header."""
+    ``limits``: the number of its first operand's limits; ``start`` and ``last``: its first and its last word;
+    ``relevant``: of the intervals since a task began, those in which it has anything to do after its first;
+    ``results``: words of a result, with its header."""
     return (
-        {"operands": core.address_bits + 1, "known": 1},
+        {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
         {"start": core.depth_bits, "last": core.depth_bits, "relevant": 1 << STAGE_BITS},
         {"results": core.address_bits + 2},
     )
 
 
-def writes(program: Program, codes: Mapping[str, int]) -> Iterator[Write]:
-    """All that is written for a program; ``codes`` are those of functions in tasks' headers."""
+def packed(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
+    """Values one above the other, in fields of these widths."""
+    entry = at = 0
+    for name, width in fields.items():
+        entry |= values[name] << at
+        at += width
+    return entry
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Declared limits of operands: all ``pairs`` in their order, and by function the number of its first one.
+    Functions whose operands are alike, or the first ones of another's, share theirs."""
+
+    pairs: tuple[tuple[int, int], ...]
+    first: Mapping[str, int]
+
+    @classmethod
+    def of(cls, formats: Iterable[FunctionFormat], core: Core) -> Limits:
+        """Those of functions. ConfigError where they are more than a core has room for."""
+        wanted = {f.name: tuple(word.codes for word in f.operands) for f in formats}
+        pairs: list[tuple[int, int]] = []
+        kept: dict[tuple[tuple[int, int], ...], int] = {}
+        first: dict[str, int] = {}
+        for name, own in sorted(wanted.items(), key=lambda item: -len(item[1])):
+            like = next((at for longer, at in kept.items() if longer[: len(own)] == own), None)
+            if like is None:
+                like = kept[own] = len(pairs)
+                pairs += own
+            first[name] = like
+        if len(pairs) > core.limits:
+            raise ConfigError(
+                f"operands: limits of {len(pairs)} are needed, and the engine has room for {core.limits}; ask for "
+                "fewer functions"
+            )
+        return cls(tuple(pairs), first)
+
+
+def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterator[Write]:
+    """All that is written for a program; ``functions`` are the formats of its tasks. ConfigError where they do not
+    fit."""
     core = program.core
     mask = (1 << COLUMN_BITS) - 1
     number = 0
@@ -61,6 +103,11 @@ def writes(program: Program, codes: Mapping[str, int]) -> Iterator[Write]:
             number += 1
     for raw, (bank, word) in program.constants.places.items():
         yield Write(CONSTANT, word << core.bank_bits | bank, raw & (1 << core.width) - 1)
+    limits = Limits.of((functions[name] for name in program.routines), core)
+    for number, (lower, upper) in enumerate(limits.pairs):
+        # what is below the second is inside: one comparison serves both
+        for k, bound in enumerate((lower, upper + 1)):
+            yield Write(LIMIT, number << 1 | k, bound & (1 << core.width + 1) - 1)
     for name, routine in program.routines.items():
         start = program.start(name)
         values = {
@@ -70,11 +117,48 @@ def writes(program: Program, codes: Mapping[str, int]) -> Iterator[Write]:
             "operands": routine.operands,
             "results": routine.results + 1,
             "known": 1,
+            "limits": limits.first[name],
         }
         for part, fields in enumerate(routine_parts(core)):
-            entry = at = 0
-            for field, width in fields.items():
-                entry |= values[field] << at
-                at += width
-            yield Write(ROUTINE, codes[name] << PART_BITS | part, entry)
+            address = functions[name].code << PART_BITS | part
+            yield Write(ROUTINE, address, packed(fields, values))
     yield Write(ROTATING, 0, program.rotating)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What memories hold when writes are done: program memory by ``columns``, ``banks``, ``limits``, ``routines`` by
+    part, and how many words rotate."""
+
+    columns: Sequence[Sequence[int]]
+    banks: Sequence[Sequence[int]]
+    limits: Sequence[int]
+    routines: Sequence[Sequence[int]]
+    rotating: int
+
+    @classmethod
+    def of(cls, core: Core, bits: int, words: Iterable[Write]) -> Image:
+        """The image of these writes into a core whose program words have so many bits."""
+        memories = {
+            PROGRAM: [[0] * core.depth for _ in range(columns(bits))],
+            CONSTANT: [[0] * core.words for _ in range(core.banks)],
+            ROUTINE: [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)],
+            LIMIT: [[0] * (2 * core.limits)],
+        }
+        below = {
+            PROGRAM: COLUMN_NUMBER_BITS,
+            CONSTANT: core.bank_bits,
+            ROUTINE: PART_BITS,
+            LIMIT: 0,
+        }
+        rotating = core.words
+        for word in words:
+            if word.target == ROTATING:
+                rotating = word.data
+                continue
+            bits = below[word.target]
+            number = word.address & (1 << bits) - 1
+            memories[word.target][number][word.address >> bits] = word.data
+        return cls(
+            memories[PROGRAM], memories[CONSTANT], memories[LIMIT][0], memories[ROUTINE], rotating
+        )

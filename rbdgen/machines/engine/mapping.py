@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,21 +13,40 @@ from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import work_of
 from rbdgen.machines.engine.program import Program, make_program
-from rbdgen.machines.engine.scheduler import schedule
+from rbdgen.machines.engine.scheduler import schedule, soonest
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.tracing.execute import feedback
 from rbdgen.tracing.network import Network
 
 
 @dataclass(frozen=True)
-class Mapped:
-    """A network on an engine: ``fixed``, its graph in the engine's formats, the ``ranges`` that these are for, and the
-    ``program`` of all functions."""
+class Formatted:
+    """A network whose graph is ``fixed``, in an engine's formats, and the ``ranges`` that these are for."""
 
     network: Network
     fixed: FixedGraph
     ranges: FoundRanges
+
+
+@dataclass(frozen=True)
+class Mapped(Formatted):
+    """The same with the ``program`` of all functions."""
+
     program: Program
+
+
+def in_formats(
+    network: Network,
+    samples: Mapping[str, np.ndarray],
+    core: Core,
+    overflow: str = FLAG,
+) -> Formatted:
+    """The formats of a network that was traced as one program; ``samples`` are values (n,) of its operands, at which
+    ranges are found."""
+    graph = engine_graph(network.graph, samples, network.vectors)
+    network = network.pruned(graph)
+    formats = choose_formats(graph, samples, network.declared, core, feedback(network), overflow)
+    return Formatted(network.pruned(formats.fixed.graph), formats.fixed, formats.ranges)
 
 
 def map_network(
@@ -36,16 +55,24 @@ def map_network(
     core: Core,
     overflow: str = FLAG,
 ) -> Mapped:
-    """Map all functions of a network that was traced as one program; ``samples`` are values (n,) of its operands, at
-    which ranges are found. ConfigError where something does not fit the core, UnsupportedError for functions that
-    repeat and for loaded parameters."""
-    graph = engine_graph(network.graph, samples, network.vectors)
-    network = network.pruned(graph)
-    formats = choose_formats(graph, samples, network.declared, core, feedback(network), overflow)
-    network = network.pruned(formats.fixed.graph)
+    """Map all functions of a network that was traced as one program (:func:`in_formats`, :func:`with_program`)."""
+    return with_program(in_formats(network, samples, core, overflow), core)
+
+
+def with_program(
+    formatted: Formatted,
+    core: Core,
+    progress: Callable[[str], None] = lambda stage: None,
+    hurry: bool = False,
+) -> Mapped:
+    """The program of all functions, of which tasks follow each other as soon as can be, or where that is to ``hurry``
+    answer as soon as can be. ConfigError where something does not fit the core, UnsupportedError for functions
+    that repeat and for loaded parameters."""
+    network, fixed = formatted.network, formatted.fixed
     schedules = {}
     for function in network.functions:
-        work = work_of(compose(network, formats.fixed, function, core), core)
-        schedules[function] = schedule(work, core)
+        progress(f"program of {function}")
+        work = work_of(compose(network, fixed, function, core), core)
+        schedules[function] = soonest(work, core) if hurry else schedule(work, core)
     program = make_program(core, schedules)
-    return Mapped(network, formats.fixed, formats.ranges, program)
+    return Mapped(network, fixed, formatted.ranges, program)

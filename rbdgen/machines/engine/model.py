@@ -28,7 +28,7 @@ from rbdgen.machines.engine.core import (
     WRITTEN,
     Core,
 )
-from rbdgen.machines.engine.program import HEADER, KINDS, WORD, Program
+from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Program
 from rbdgen.machines.engine.special import (
     ADDRESS_BITS,
     EXACT,
@@ -226,7 +226,7 @@ class _Machine:
         if own["send"] == HEADER:
             self.final_flags[task] = self.flags[task]
             self.cycles[task] = now
-        if own["send"] == WORD:
+        if own["send"] in (WORD, LAST_WORD):
             address = self._rotated(own["send_address"], number, own["send_rotates"])
             self.values[task, self.sent[task]] = self.banks[own["send_bank"], address]
             self.sent[task] += 1

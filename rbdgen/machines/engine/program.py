@@ -34,7 +34,7 @@ from rbdgen.machines.engine.special import SINES
 
 KINDS = (PRODUCT, SUM, DIFFERENCE)
 """What lanes make of two values, by code."""
-HEADER, WORD = 1, 2
+HEADER, WORD, LAST_WORD = 1, 2, 3
 """What the output does, by code; nothing by 0."""
 
 
@@ -218,7 +218,7 @@ class _Writer:
             bank, address, rotates = self._place(value, cycle)
             self._set(
                 cycle,
-                send=WORD,
+                send=LAST_WORD if cycle == schedule.read[-1] else WORD,
                 send_address=address,
                 send_bank=bank,
                 send_rotates=rotates,

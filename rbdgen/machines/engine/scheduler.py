@@ -27,6 +27,7 @@ from rbdgen.machines.engine.core import (
     STAGE_BITS,
     STORED,
     Core,
+    intake_cycles,
 )
 from rbdgen.machines.engine.jobs import Call, Sum, Work
 from rbdgen.machines.engine.special import SINES
@@ -46,6 +47,9 @@ TRIES = (
 which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
 COARSE, FINE = 0.02, 0.003
 """Steps of the interval, as shares of the shortest that may be: until there is a schedule, and to shorten it then."""
+SLOWER, SLOWEST = 0.04, 2.0
+"""Step and end, as shares of the shortest interval that may be, in which one with an earlier answer is looked for: at
+longer ones nothing overlaps that could bind."""
 LONGEST = 3.0
 """Beyond this multiple of the shortest interval that may be no schedule is looked for."""
 
@@ -112,7 +116,7 @@ def least_interval(work: Work, core: Core) -> int:
     return max(
         -(-work.slots // core.lanes),
         -(-len(stored_nodes(work)) // core.banks),
-        len(work.inputs),
+        intake_cycles(len(work.inputs)),
         len(work.results) + 1,
         steps,
         max((len(own.slots) for own in work.sums), default=1),
@@ -143,6 +147,20 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
         shorter = _first(work, core, best.interval - fine, order)
     shortest = (shorter or best).interval
     return min(_schedules(work, core, shortest, order), key=lambda found: found.end)
+
+
+def soonest(work: Work, core: Core) -> Schedule:
+    """The schedule with the earliest result, and of these the one at the shortest interval. NoRoomError where there is
+    none."""
+    order = _Order(work)
+    least = least_interval(work, core)
+    step = max(round(SLOWER * least), 1)
+    found: list[Schedule] = []
+    for interval in range(least, round(SLOWEST * least) + 1, step):
+        found += _schedules(work, core, interval, order)
+    if not found:
+        return schedule(work, core)
+    return min(found, key=lambda own: (own.end, own.interval))
 
 
 def _first(work: Work, core: Core, interval: int, order: _Order) -> Schedule | None:

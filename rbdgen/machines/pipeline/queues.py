@@ -183,13 +183,3 @@ def _result_queue(plan: Plan, tasks: TaskFormat, e: Exit) -> Queue:
     if e.into is None:
         return lane
     return replace(lane, name=e.name, kind="feedback", sink=e.into)
-
-
-def high_port(name: str) -> str:
-    """The port at which a simulation shows a FIFO's high-water mark, by the FIFO's path."""
-    return f"high_{name.replace('.', '__')}"
-
-
-def fault_port(name: str) -> str:
-    """The port at which a simulation shows whether a FIFO was ever written while full or read while empty."""
-    return f"fault_{name.replace('.', '__')}"

@@ -1,4 +1,4 @@
-"""The timing chart: one task of every function through the units, and the units' steady state, side by side.
+"""The timing chart of a pipeline: one task of every function through the units, and their steady state, side by side.
 
 A row is a unit. Bars say from when to when a task keeps it busy, columns on them how many of its multipliers start a
 product in which cycle. Stairs above show the tasks that follow each other at full rate. Panels that do not fit beside
@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdgen.compiler import Design
+from rbdgen.report.drawings.spans import Span, TaskTime
 from rbdgen.report.drawings.structure import drawn_units, hue, submodule_kinds
 from rbdgen.report.drawings.svg import SMALL, Canvas, bars, fitting, text_width
-from rbdgen.report.drawings.timing import Span, TaskTime, rows, steady_state, task_time
+from rbdgen.report.drawings.unit_times import rows, steady_state, task_time
 
 _ROW = 14
 _BAR = _ROW - 2
@@ -46,7 +47,7 @@ def _round_step(least: float) -> int:
     return next(step for step in _STEPS if step >= least)
 
 
-def timing_chart(design: Design) -> str:
+def unit_chart(design: Design) -> str:
     """The chart as SVG."""
     return _Chart(design).draw()
 

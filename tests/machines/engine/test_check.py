@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen.machines.engine.check import ProgramError, check_program
-from rbdgen.machines.engine.program import HEADER, WORD, Program
+from rbdgen.machines.engine.program import HEADER, LAST_WORD, WORD, Program
 from tests.machines.engine.mapped import mapped
 
 FUNCTION = "fd"
@@ -65,7 +65,7 @@ CASES = [
     ("take", {"take": {1}}),
     ("take_write", {"take_write": {1}}),
     ("take_address", {"take_write": {1}}),
-    ("send", {"send": {WORD}}),
+    ("send", {"send": {WORD, LAST_WORD}}),
     ("send_address", {"send": {WORD}}),
     ("send_bank", {"send": {WORD}}),
     ("send_rotates", {"send": {WORD}}),

@@ -3,8 +3,8 @@
 
 The Verilog that is simulated is the very text that is synthesized; a second file holds the top module of the
 simulation, which instantiates it and keeps beside every FIFO, reached by its path, how many entries were ever in it at
-once. The accelerator in Amaranth's own simulator is wrapped likewise. The FIFOs are those of
-:mod:`rbdgen.machines.pipeline.queues`.
+once. The accelerator in Amaranth's own simulator is wrapped likewise. The FIFOs are those that the design's machine
+lists.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from amaranth.hdl import Elaboratable, Fragment, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
-from rbdgen.machines.pipeline.queues import fault_port, high_port
-from rbdgen.machines.pipeline.replicas import all_queues
+from rbdgen.machines.machine import fault_port, high_port
 from rbdgen_hw.fifo import BeatFifo, BypassFifo
 from rbdgen_hw.library import SharedComponent, to_verilog
-from rbdgen_hw.pipeline.replicas import top_level
+from rbdgen_hw.top import top_level
 
 COUNT_BITS = 16
 """Width of a mark."""
@@ -68,7 +67,7 @@ def marked_name(design: Design) -> str:
 def mark_ports(design: Design) -> tuple[str, ...]:
     """Names of the ports that the simulation's top module has beyond the accelerator's."""
     ports = []
-    for queue in all_queues(design.plan, design.tasks):
+    for queue in design.machine.buffers(design.tasks):
         ports += [high_port(queue.name), fault_port(queue.name)]
     return tuple(ports)
 
@@ -86,7 +85,7 @@ def marked_verilog(design: Design) -> str:
     ports += [("output", widths.get(port, 1), port) for port in outputs]
     pins = ", ".join(f".{port}({port})" for _, _, port in ports)
     body = [f"  {design.name} dut ({pins});"]
-    for k, queue in enumerate(all_queues(design.plan, design.tasks)):
+    for k, queue in enumerate(design.machine.buffers(design.tasks)):
         high = high_port(queue.name)
         fault = fault_port(queue.name)
         ports += [("output", COUNT_BITS, high), ("output", 1, fault)]
@@ -119,7 +118,7 @@ class MarkedAccelerator(Elaboratable):
         self.accelerator = top_level(design)
         self.i = self.accelerator.i
         self.o = self.accelerator.o
-        self.depths = {q.name: q.depth for q in all_queues(design.plan, design.tasks)}
+        self.depths = {q.name: q.depth for q in design.machine.buffers(design.tasks)}
         self.marks = {name: QueueMonitor() for name in self.depths}
         for name, mark in self.marks.items():
             setattr(self, high_port(name), mark.high)

@@ -1,0 +1,40 @@
+"""An engine whose memories hold the program of one design from the beginning."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.compiler import Design
+from rbdgen.machines.engine.loading import Image, writes
+from rbdgen_hw.engine.cores import EngineCores
+from rbdgen_hw.library import SharedComponent, forward, instantiate
+
+
+class EngineAccelerator(SharedComponent):
+    """Ports ``i`` (stream of task beats) and ``o`` (stream of result beats)."""
+
+    module_name = ""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        super().__init__(
+            {
+                "i": In(stream.Signature(design.tasks.task.row_bits)),
+                "o": Out(stream.Signature(design.tasks.result.row_bits)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        program = self.design.engine.program
+        words = writes(program, self.design.tasks.functions)
+        image = Image.of(program.core, program.layout.bits, words)
+        cores = EngineCores(program.core, self.design.tasks.replicas, "engine", image)
+        instantiate(m, platform, "engine", cores)
+        forward(m, self.i, cores.i)
+        forward(m, cores.o, self.o)
+        # loaded already
+        m.d.comb += cores.load.eq(0)
+        return m

@@ -1,0 +1,166 @@
+# amaranth: UnusedElaboratable=no
+"""A core's intake: tasks word by word, each compared with its declared limits, until whole ones wait to be started."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, stream
+from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.loading import LIMIT, Image
+from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
+from rbdgen_hw.engine.loading import LOAD, Routines
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import any_of, delayed, registered
+
+QUEUE = 2
+"""Tasks whose words are all there, at most."""
+COMPARING = 3
+"""Cycles from taking a word to that in which it is compared with its upper limit, one before with its lower one."""
+HEAD = data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS, "outside": 1, "known": 1})
+"""A task that waits: its function's code, its tag, whether an operand is outside its declared range, and whether there
+is such a function."""
+
+
+class Intake(SharedComponent):
+    """Takes a header or a word in every second cycle. ``head`` is the next whole task, if ``waiting``, until ``taken``;
+    of its words the first is on ``word`` until ``next``. ``between``: a header comes next."""
+
+    def __init__(self, core: Core, image: Image) -> None:
+        self.core = core
+        self.image = image
+        self.module_name = f"intake_{core.width}x{core.words}_{core.limits}"
+        super().__init__(
+            {
+                "i": In(stream.Signature(core.width)),
+                "between": Out(1),
+                "waiting": Out(1),
+                "head": Out(HEAD),
+                "taken": In(1),
+                "word": Out(core.width),
+                "next": In(1),
+                "load": In(LOAD),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.m = m
+        m.submodules.words = self.words = SyncFIFOBuffered(
+            width=self.core.width, depth=self.core.words
+        )
+        m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=QUEUE)
+        m.submodules.routines = self.routines = Routines(self.core, 0, self.image)
+        m.d.comb += self.routines.load.eq(self.load)
+        self._take()
+        self._offer()
+        return m
+
+    def _offer(self) -> None:
+        """The next task, and the next word."""
+        m = self.m
+        m.d.comb += [
+            self.waiting.eq(self.queue.r_rdy),
+            self.head.eq(self.queue.r_data),
+            self.queue.r_en.eq(self.taken),
+            self.word.eq(self.words.r_data),
+            self.words.r_en.eq(self.next),
+        ]
+
+    def _take(self) -> None:
+        """A task's words go into a FIFO, a beat every second cycle, while each is compared with its limits; when the
+        last one was compared the task waits. One of no function waits as well, for its answer."""
+        m, core = self.m, self.core
+        left = Signal(core.address_bits + 1)
+        head = Signal(HEAD)
+        number = Signal(core.limit_bits)
+        beat = self.i.payload
+        own_code = beat[:FUNCTION_BITS]
+        own_tag = beat[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
+        m.d.comb += self.routines.code.eq(own_code)
+        routine = self.routines.entry
+        at_header = left == 0
+        taken = self.i.valid & self.i.ready
+        operands = Mux(routine.known, routine.operands, 0)
+        is_word = taken & ~at_header
+        ends = taken & Mux(at_header, operands == 0, left == 1)
+        # the cycles since a beat was taken in which it is compared, and since a task ended
+        compared = [is_word]
+        ended = [ends]
+        for k in range(COMPARING):
+            compared.append(registered(m, compared[-1], f"compared_{k}"))
+            ended.append(registered(m, ended[-1], f"ended_{k}"))
+        just_taken = registered(m, taken, "just_taken")
+        whole = registered(m, ended[-1], "whole")
+        closing = any_of([*ended[1:], whole])
+        outside = self._outside(is_word, number)
+        with m.If(outside & (compared[-2] | compared[-1])):
+            m.d.sync += head.outside.eq(1)
+        m.d.comb += [
+            self.i.ready.eq(
+                ~just_taken & ~closing & self.queue.w_rdy & (at_header | self.words.w_rdy)
+            ),
+            self.words.w_en.eq(is_word),
+            self.words.w_data.eq(beat),
+            self.queue.w_en.eq(whole),
+            self.queue.w_data.eq(head),
+            self.between.eq(at_header),
+        ]
+        with m.If(is_word):
+            m.d.sync += number.eq(number + 1)
+        with m.If(taken):
+            m.d.sync += left.eq(Mux(at_header, operands, left - 1))
+            with m.If(at_header):
+                m.d.sync += [
+                    head.code.eq(own_code),
+                    head.tag.eq(own_tag),
+                    head.outside.eq(0),
+                    head.known.eq(routine.known),
+                    number.eq(routine.limits),
+                ]
+
+    def _outside(self, taken: Value, number: Value) -> Value:
+        """Whether the word that was taken so many cycles ago is below its lower limit, and a cycle later whether it is
+        above its upper one."""
+        m, core = self.m, self.core
+        limits = Memory(shape=core.width + 1, depth=2 * core.limits, init=self.image.limits)
+        m.submodules.limits = limits
+        writing, reading = limits.write_port(), limits.read_port()
+        is_upper = registered(m, taken, "is_upper")
+        held_number = registered(
+            m,
+            number,
+            "held_number",
+            reset_less=True,
+        )
+        m.d.comb += [
+            writing.en.eq(self.load.on & (self.load.target == LIMIT)),
+            writing.addr.eq(self.load.address),
+            writing.data.eq(self.load.data[: core.width + 1]),
+            reading.addr.eq(Cat(is_upper, Mux(is_upper, held_number, number))),
+        ]
+        held = Signal(signed(core.width))
+        with m.If(taken):
+            m.d.sync += held.eq(self.i.payload.as_signed())
+        compared = registered(
+            m,
+            held,
+            "compared_word",
+            reset_less=True,
+        )
+        limit = registered(
+            m,
+            reading.data.as_signed(),
+            "limit",
+            reset_less=True,
+        )
+        upper_now = delayed(
+            m,
+            is_upper,
+            COMPARING - 1,
+            "upper_",
+        )
+        return (compared < limit) ^ upper_now

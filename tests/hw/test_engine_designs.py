@@ -1,0 +1,92 @@
+"""Designs with an engine in RTL simulation, from their Verilog: every bit, and cycles as promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import Design, Options, compile_robot, load_robot
+from rbdgen.compiler.design import readable
+from rbdgen.emulation import manifest_of
+from rbdgen.protocol.tasks import Flag
+from rbdgen_hw import marks
+from rbdgen_hw.emit import accelerator, design_verilog
+from rbdgen_sim.cosim import Cosimulation, cosimulate
+from rbdgen_sim.interface import Rtl, Stimulus
+from rbdgen_sim.simulators import get_simulator
+from tests.conftest import BUILTIN, few
+
+COUNT = 60
+
+
+def simulated(d: Design, simulator: str, folder: Path, count: int = COUNT) -> Cosimulation:
+    """All runs of a design."""
+    beats = d.tasks.task.row_bits, d.tasks.result.row_bits
+    name, probes = marks.marked_name(d), marks.mark_ports(d)
+    if simulator == "amaranth":
+        rtl = Rtl(name, (), *beats, design=marks.MarkedAccelerator(d), probes=probes)
+    else:
+        sources = folder / "accelerator.v", folder / "marks.v"
+        for path, text in zip(sources, (design_verilog(d), marks.marked_verilog(d)), strict=True):
+            path.write_text(text, encoding="utf-8")
+        rtl = Rtl(name, sources, *beats, probes=probes)
+    return cosimulate(d, rtl, get_simulator(simulator), folder, count)
+
+
+def check(run: Cosimulation) -> None:
+    """No bit differs, and cycles are as promised."""
+    d = run.design
+    assert run.mismatches == 0
+    for name, figures in run.functions.items():
+        assert readable(figures.interval) == d.mean_interval(name)
+        assert figures.alone.latencies[0] == d.promised_latency(name)
+
+
+@pytest.mark.parametrize("simulator", ["amaranth", "verilator"])
+def test_a_small_design(simulator: str, tmp_path: Path) -> None:
+    robot = load_robot("pendulum2")
+    d = compile_robot(robot, Options(functions=("id", "fd"), machine="engine"))
+    check(simulated(d, simulator, tmp_path))
+
+
+@pytest.mark.parametrize("cores", few([2, 3], 3))
+def test_cores_in_lockstep(cores: int, tmp_path: Path) -> None:
+    robot = load_robot("pendulum2")
+    d = compile_robot(robot, Options(functions=("id", "m"), machine="engine", cores=cores))
+    check(simulated(d, "amaranth", tmp_path))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", BUILTIN)
+def test_every_function_of_every_robot(name: str, tmp_path: Path) -> None:
+    d = compile_robot(load_robot(name), Options(functions=("all",), machine="engine"))
+    check(simulated(d, "verilator", tmp_path, 1000))
+
+
+def test_operands_outside_their_ranges_are_flagged(tmp_path: Path) -> None:
+    d = compile_robot(load_robot("pendulum2"), Options(machine="engine"))
+    words = d.tasks.functions["id"].operands
+    inside = np.array([[word.codes[0] for word in words], [word.codes[1] for word in words]])
+    beyond = inside[[0, 1] * len(words)]
+    for k in range(len(words)):
+        beyond[2 * k, k] -= 1
+        beyond[2 * k + 1, k] += 1
+    raw = np.concatenate([inside, beyond])
+    tags = np.arange(len(raw))
+    packets = d.tasks.pack("id", tags, list(raw.T))
+    beats = d.tasks.task_rows(packets).beats
+    rtl = Rtl(d.name, (), d.tasks.task.row_bits, d.tasks.result.row_bits, design=accelerator(d))
+    count = len(raw) * d.tasks.result_beats("id")
+    trace = get_simulator("amaranth").run(rtl, Stimulus(beats, count), tmp_path)
+    results = d.tasks.unpack("id", d.tasks.split(trace.payloads))
+    outside = results.flags & Flag.RANGE != 0
+    assert outside.tolist() == [False] * 2 + [True] * len(beyond)
+    assert np.array_equal(results.tag, tags)
+
+
+def test_the_manifest_says_what_a_host_needs() -> None:
+    d = compile_robot(load_robot("pendulum2"), Options(functions=("id", "fd"), machine="engine"))
+    manifest = manifest_of(d)
+    assert set(manifest.tasks.functions) == {"id", "fd"}
