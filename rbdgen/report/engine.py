@@ -72,6 +72,18 @@ def lane_table(design: Design) -> list[dict[str, Any]]:
     return rows
 
 
+def fifo_table(design: Design) -> list[dict[str, Any]]:
+    """One row per FIFO: of operands and of results, by core."""
+    rows = []
+    for buffer in design.machine.buffers(design.tasks):
+        core = buffer.name.split(".")[1]
+        own = {"name": buffer.name, "kind": "operands", "source": "tasks", "sink": core}
+        if buffer.name.endswith(".results"):
+            own |= {"kind": "results", "source": core, "sink": "results"}
+        rows.append(own | {"program": None, "words": 1, "depth": buffer.depth})
+    return rows
+
+
 def machine_part(design: Design) -> dict[str, Any]:
     """The entries of a report on the machine itself."""
     program = design.engine.program
@@ -93,7 +105,7 @@ def machine_part(design: Design) -> dict[str, Any]:
         "multiplier_utilization": busiest,
         "submodules": [],
         "units": lane_table(design),
-        "fifos": [],
+        "fifos": fifo_table(design),
         "engine": {
             "lanes": core.lanes,
             "banks": core.banks,

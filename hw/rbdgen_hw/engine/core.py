@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -18,6 +17,7 @@ from rbdgen_hw.engine.intake import HEAD, Intake
 from rbdgen_hw.engine.issue import TASKS, beat
 from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.engine.sequencer import STARTED
+from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import SharedComponent, forward, instantiate
 from rbdgen_hw.logic import delayed, registered
 
@@ -62,9 +62,8 @@ class EngineCore(SharedComponent):
         self.datapath = Datapath(core, self.image.banks)
         instantiate(m, platform, "intake", self.intake)
         instantiate(m, platform, "datapath", self.datapath)
-        m.submodules.results = self.results = SyncFIFOBuffered(
-            width=core.width + 1, depth=core.results
-        )
+        self.results = BypassFifo(core.width + 1, core.results, block=True)
+        instantiate(m, platform, "results", self.results)
         told = self.beat.as_value()
         for k in range(self.relay):
             told = registered(m, told, f"beat_{k}")
@@ -205,5 +204,5 @@ class EngineCore(SharedComponent):
             self.o.valid.eq(self.results.r_rdy),
             self.o.payload.eq(self.results.r_data[:-1]),
             self.last.eq(self.results.r_data[-1]),
-            self.results.r_en.eq(self.o.ready),
+            self.results.r_en.eq(self.o.valid & self.o.ready),
         ]

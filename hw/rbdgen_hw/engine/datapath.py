@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -14,12 +14,13 @@ from rbdgen_hw.engine.issue import issue
 from rbdgen_hw.engine.lane import Lane
 from rbdgen_hw.engine.special import LOST, SpecialUnit
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.logic import delayed, registered, selected
+from rbdgen_hw.logic import delayed, or_of, registered
 
 
 class Copy(SharedComponent):
-    """A copy of a bank: words are written by all copies at once, and read a cycle after their address. ``init``: what
-    they are from the beginning, in the copies called ``name``."""
+    """A copy of a bank: words are written by all copies at once, and are there a cycle after their address where they
+    are to be ``read``; else zero is, so that words of several copies only have to be joined. ``init``: what they are
+    from the beginning, in the copies called ``name``."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Copy(SharedComponent):
                 "write_address": In(address),
                 "write_data": In(width),
                 "address": In(address),
+                "read": In(1),
                 "data": Out(width),
             }
         )
@@ -49,14 +51,15 @@ class Copy(SharedComponent):
         attributes = {"ram_style": "block", "no_rw_check": 1}
         memory = Memory(shape=self.width, depth=self.words, init=self.init, attrs=attributes)
         m.submodules.memory = memory
-        writing, reading = memory.write_port(), memory.read_port()
+        # with a register behind it that is cleared, which block memories have inside
+        writing, reading = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += [
             writing.en.eq(self.write),
             writing.addr.eq(self.write_address),
             writing.data.eq(self.write_data),
             reading.addr.eq(self.address),
-            self.data.eq(reading.data),
         ]
+        m.d.sync += self.data.eq(Mux(self.read, reading.data, 0))
         return m
 
 
@@ -119,25 +122,28 @@ class Datapath(SharedComponent):
         """What each bank takes."""
         m, core = self.m, self.core
         self.writes: list[tuple[Value, Value, Value]] = []
+        loaded = registered(m, Mux(self.load, self.load_data, 0), "loaded")
         for number in range(core.banks):
             own = self.issue.banks[number]
             loading = self.load & (self.load_bank == number)
-            strobes = [own.write & (own.source == k) for k in range(len(results))]
-            word = Signal(signed(core.width), name=f"word{number}")
-            m.d.comb += word.eq(selected([*strobes, loading], [*results, self.load_data]))
+            # zero in registers but for one, which then only have to be joined: that takes half as much as a choice
+            gated = [loaded]
+            for k, result in enumerate(results):
+                chosen = own.write & (own.source == k)
+                gated.append(
+                    registered(
+                        m,
+                        Mux(chosen, result, 0),
+                        f"write{number}_word{k}",
+                    )
+                )
+            word = or_of(gated)
             address = Mux(loading, self.load_address, own.address)
-            # behind a register: the copies are far apart
             write = registered(m, own.write | loading, f"write{number}")
             address = registered(
                 m,
                 address,
                 f"write{number}_address",
-                reset_less=True,
-            )
-            word = registered(
-                m,
-                word,
-                f"write{number}_word",
                 reset_less=True,
             )
             self.writes.append((write, address, word))
@@ -147,8 +153,9 @@ class Datapath(SharedComponent):
         name: str,
         bank: int,
         address: Value,
+        read: Value,
     ) -> Value:
-        """The word at an address of a copy of a bank."""
+        """The word at an address of a copy of a bank, where it is to be read."""
         copy = Copy(self.core.width, self.core.words, f"bank{bank}", self.init[bank])
         instantiate(self.m, self.platform, name, copy)
         write, write_address, word = self.writes[bank]
@@ -157,47 +164,53 @@ class Datapath(SharedComponent):
             copy.write_address.eq(write_address),
             copy.write_data.eq(word),
             copy.address.eq(address),
+            copy.read.eq(read),
         ]
-        return copy.data.as_signed()
+        return copy.data
 
     def _chosen(
         self,
         name: str,
         bank: Value,
         address: Value,
-    ) -> Value:
-        """The word at an address of the bank that is told, a cycle later."""
-        words = [self._copy(f"{name}_bank{b}", b, address) for b in range(self.core.banks)]
-        if len(words) == 1:
-            return words[0]
-        number = registered(self.m, bank, f"{name}_bank")
-        word = Signal(signed(self.core.width), name=f"{name}_word")
-        with self.m.Switch(number):
-            for b, own in enumerate(words):
-                with self.m.Case(b):
-                    self.m.d.comb += word.eq(own)
-        return word
+        read: Value,
+    ) -> list[Value]:
+        """The word at an address of the bank that is told, a cycle later, among zeros."""
+        words = []
+        for number in range(self.core.banks):
+            own = read if self.core.banks == 1 else read & (bank == number)
+            words.append(
+                self._copy(
+                    f"{name}_bank{number}",
+                    number,
+                    address,
+                    own,
+                )
+            )
+        return words
 
     def _read(self, lanes: list[Lane]) -> None:
         """Words of lanes, and the one that is sent."""
         m, core, now = self.m, self.core, self.issue
         for k, lane in enumerate(lanes):
             own = now.lanes[k]
-            inputs = Copy(core.width, core.words)
-            instantiate(m, self.platform, f"operands{k}", inputs)
+            operands = Copy(core.width, core.words)
+            instantiate(m, self.platform, f"operands{k}", operands)
             m.d.comb += [
-                inputs.write.eq(now.take_write),
-                inputs.write_address.eq(now.take_address),
-                inputs.write_data.eq(self.operand),
-                inputs.address.eq(own.y_address),
+                operands.write.eq(now.take_write),
+                operands.write_address.eq(now.take_address),
+                operands.write_data.eq(self.operand),
+                operands.address.eq(own.y_address),
+                operands.read.eq(own.y_operand),
             ]
-            y = self._chosen(f"y{k}", own.y_bank, own.y_address)
-            is_operand = registered(m, own.y_operand, f"y{k}_operand")
+            x = self._chosen(f"x{k}", own.x_bank, own.x_address, Const(1))
+            y = self._chosen(f"y{k}", own.y_bank, own.y_address, ~own.y_operand)
             m.d.comb += [
-                lane.x.eq(self._chosen(f"x{k}", own.x_bank, own.x_address)),
-                lane.y.eq(Mux(is_operand, inputs.data.as_signed(), y)),
+                lane.x.eq(or_of(x)),
+                lane.y.eq(or_of([*y, operands.data])),
             ]
-        m.d.comb += self.sent.eq(self._chosen("sent", now.send_bank, now.send_address))
+        sent = self._chosen("sent", now.send_bank, now.send_address, Const(1))
+        m.d.comb += self.sent.eq(or_of(sent))
 
     def _flags(self, lanes: list[Lane], unit: SpecialUnit) -> None:
         """Tasks in which a sum that ended, or a call, did not fit."""

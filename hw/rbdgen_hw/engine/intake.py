@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,8 @@ from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import LIMIT, Image
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.engine.loading import LOAD, Routines
-from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.fifo import BypassFifo
+from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import any_of, delayed, registered
 
 QUEUE = 2
@@ -49,9 +50,12 @@ class Intake(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.m = m
-        m.submodules.words = self.words = SyncFIFOBuffered(
-            width=self.core.width, depth=self.core.words
-        )
+        self.words = BypassFifo(self.core.width, self.core.words, block=True)
+        instantiate(m, platform, "words", self.words)
+        # whoever starts tasks knows that their words are there; only whether there is room is to be counted
+        level = Signal(range(self.core.words + 1))
+        m.d.sync += level.eq(level + self.words.w_en - self.words.r_en)
+        self.room = level != self.core.words
         m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=QUEUE)
         m.submodules.routines = self.routines = Routines(self.core, 0, self.image)
         m.d.comb += self.routines.load.eq(self.load)
@@ -101,7 +105,7 @@ class Intake(SharedComponent):
             m.d.sync += head.outside.eq(1)
         m.d.comb += [
             self.i.ready.eq(
-                ~just_taken & ~closing & self.queue.w_rdy & (at_header | self.words.w_rdy)
+                ~just_taken & ~closing & self.queue.w_rdy & (at_header | self.room)
             ),
             self.words.w_en.eq(is_word),
             self.words.w_data.eq(beat),
@@ -109,7 +113,8 @@ class Intake(SharedComponent):
             self.queue.w_data.eq(head),
             self.between.eq(at_header),
         ]
-        with m.If(is_word):
+        # behind both of its limits
+        with m.If(compared[1]):
             m.d.sync += number.eq(number + 1)
         with m.If(taken):
             m.d.sync += left.eq(Mux(at_header, operands, left - 1))
@@ -130,17 +135,11 @@ class Intake(SharedComponent):
         m.submodules.limits = limits
         writing, reading = limits.write_port(), limits.read_port()
         is_upper = registered(m, taken, "is_upper")
-        held_number = registered(
-            m,
-            number,
-            "held_number",
-            reset_less=True,
-        )
         m.d.comb += [
             writing.en.eq(self.load.on & (self.load.target == LIMIT)),
             writing.addr.eq(self.load.address),
             writing.data.eq(self.load.data[: core.width + 1]),
-            reading.addr.eq(Cat(is_upper, Mux(is_upper, held_number, number))),
+            reading.addr.eq(Cat(is_upper, number)),
         ]
         held = Signal(signed(core.width))
         with m.If(taken):

@@ -45,7 +45,12 @@ class Engine(Machine):
         return estimate(self.program.core, self.device, tasks.replicas)
 
     def buffers(self, tasks: TaskFormat) -> Sequence[Buffer]:
-        return []
+        core = self.program.core
+        found = []
+        for k in range(tasks.replicas):
+            found.append(Buffer(f"engine.core{k}.intake.words", core.words))
+            found.append(Buffer(f"engine.core{k}.results", core.results))
+        return found
 
     def check(self) -> None:
         check_program(self.program)
