@@ -13,6 +13,7 @@ from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.compiler.design import TOP_PREFIX
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.installation import release
+from rbdgen.machines.engine.engine import Engine
 from rbdgen.protocol.links import Addresses, Station
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.report.design import design_identity
@@ -210,6 +211,8 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     limit = board.resources["multipliers"] // replicas
     if design.machine.blocks <= limit:
         return design
+    if isinstance(design.machine, Engine):
+        raise _too_many_lanes(design, board)
     # none before it is asked for: each is laid out and scheduled anew
     candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
     fitting = next((d for d in candidates if d.machine.blocks <= limit), None)
@@ -222,6 +225,15 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     needed = replicas * design.machine.blocks
     lacking = "; ".join(board.lacking({"multipliers": needed}))
     raise ConfigError(f"board {board.name}: {lacking}; {remedy}")
+
+
+def _too_many_lanes(design: Design, board: Board) -> ConfigError:
+    """The complaint of an engine whose lanes take more multipliers than there are."""
+    machine = design.machine
+    lacking = board.lacking({"multipliers": design.tasks.replicas * machine.blocks})
+    cores = board.resources["multipliers"] // machine.blocks
+    remedy = f"--cores {cores} would do" if cores else "use fewer --lanes"
+    return ConfigError(f"board {board.name}: {'; '.join(lacking)}; {remedy}")
 
 
 def require_tools(board: Board) -> None:

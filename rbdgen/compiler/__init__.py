@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from rbdgen.caching import cached, code_digest, keep
-from rbdgen.compiler.choices import Workshop, choose
+from rbdgen.compiler.choices import Workshop
 from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
+from rbdgen.compiler.kinds import choose_machine
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.devices.registry import DEFAULT_DEVICE
 from rbdgen.errors import ConfigError, RbdgenWarning
@@ -75,7 +76,7 @@ def compile_robot(
         )
     ranges = declared_ranges(robot, options.limits)
     with without_collections():
-        design = choose(Workshop(robot, ranges, target, progress), options)
+        design = choose_machine(Workshop(robot, ranges, target, progress), options)
     _warn(design, target.budget)
     return design
 

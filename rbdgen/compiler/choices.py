@@ -18,12 +18,10 @@ from dataclasses import dataclass, replace
 from rbdgen.algo.chain import is_serial
 from rbdgen.compiler.cost import CROWDED, FULL, Cost, link_cycles, link_note
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.engines import engine_design
 from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
 from rbdgen.compiler.stages import schedule_design, with_defaults
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
 from rbdgen.functions.algorithms import KINDS, known, needed_kinds, open_kinds
-from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import Budget, Target
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
@@ -258,9 +256,6 @@ class Candidate:
 
 def choose(workshop: Workshop, options: Options) -> Design:
     """The design that serves the goal best, by what ``options`` leave open."""
-    if options.machine == ENGINE:
-        own = workshop.robot, options, workshop.ranges, workshop.target
-        return engine_design(*own, workshop.progress)
     design = _chosen_sharing(workshop, options)
     if options.goal is None and workshop.lengthens:
         # who gives a goal or a rate has said already how often tasks are to come

@@ -116,9 +116,9 @@ class Design:
 
     @property
     def ii(self) -> int:
-        """Cycles in which a pipeline admits a task of a pass, or in which an engine can start one at best."""
+        """Cycles in which a pipeline admits a task of a pass, or in which an engine starts one of any function."""
         if isinstance(self.machine, Engine):
-            return min(map(self.interval, self.network.functions))
+            return max(map(self.interval, self.network.functions))
         return self.options.ii
 
     def input_format(self, name: str) -> Format:

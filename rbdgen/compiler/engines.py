@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.functions.algorithms import open_kinds, usual
-from rbdgen.machines.engine.core import WIDTHS, Core, core_of
+from rbdgen.machines.engine.core import LANES, WIDTHS, core_of
 from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
-from rbdgen.machines.options import USUAL_LANES
+from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
@@ -27,6 +28,8 @@ from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.wordlength.experiment import Experiment, make_experiment
 from rbdgen.wordlength.targets import resolve_targets
 
+CROWDED = 0.75
+"""The share of a board that cores may take where their number is chosen."""
 RANGE_STATES = 1024
 """States at which ranges are found."""
 TRIED_STATES = 4096
@@ -35,9 +38,72 @@ NAMED = 3
 """Entries that miss their target and are named; of more, their number is."""
 
 
-def engine_core(options: Options) -> Core:
-    """The core that options ask for."""
-    return core_of(options.lanes or USUAL_LANES, options.word or WIDTHS[0])
+@dataclass(frozen=True)
+class Prepared:
+    """A robot's functions in the formats of engines with words of one width, and ``why`` these are as they are."""
+
+    options: Options
+    ranges: InputRanges
+    formatted: Formatted
+    why: tuple[str, ...]
+
+
+def prepare(
+    robot: Robot,
+    options: Options,
+    ranges: InputRanges,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Prepared:
+    """The formats that ``options`` ask for. ConfigError where an error that was asked for is missed, with what would
+    do; a warning where the usual error is missed."""
+    options = _with_algorithms(replace(options, machine=ENGINE))
+    progress("trace")
+    traced = replace(options.part(TraceOptions), programs="one")
+    network, states = build_network(robot, traced, ranges, RANGE_STATES)
+    samples = operand_samples(network, states)
+    progress("formats")
+    # formats know nothing of lanes
+    core = core_of(USUAL_LANES, options.word or WIDTHS[0])
+    formatted = in_formats(network, samples, core)
+    why = _checked(network, formatted, options, ranges, progress)
+    return Prepared(options, ranges, formatted, why)
+
+
+def made(
+    prepared: Prepared,
+    lanes: int,
+    cores: int,
+    target: Target,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Design:
+    """The design with so many cores of so many lanes. ConfigError where something does not fit any memory."""
+    options = replace(prepared.options, lanes=lanes, cores=cores)
+    core = core_of(lanes, options.word or WIDTHS[0])
+    hurry = options.goal == "latency"
+    mapped = with_program(prepared.formatted, core, progress, hurry, fit=True)
+    machine = Engine(mapped.program, target_device(options))
+    progress("check the program")
+    machine.check()
+    network, fixed = mapped.network, mapped.fixed
+    formats = [function_format(f, network, fixed) for f in network.functions]
+    # a word in each beat
+    longest = max(1 + max(len(f.operands), len(f.results)) for f in formats)
+    tasks = task_format(formats, longest, longest, parameter_words(network, fixed), cores)
+    return Design(
+        robot=network.robot,
+        options=options,
+        ranges=prepared.ranges,
+        network=network,
+        whole=fixed,
+        fixed=fixed,
+        machine=machine,
+        tasks=tasks,
+        word=core.width,
+        table_word=core.width,
+        signal_ranges=mapped.ranges,
+        why=prepared.why,
+        target=target,
+    )
 
 
 def engine_design(
@@ -47,43 +113,69 @@ def engine_design(
     target: Target,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Design:
-    """The design of a robot with an engine. ConfigError where an error that was asked for is missed, with what would
-    do, and where something does not fit the engine's memories; a warning where the usual error is missed."""
-    options = _with_algorithms(options)
-    core = engine_core(options)
-    device = target_device(options)
-    progress("trace")
-    traced = replace(options.part(TraceOptions), programs="one")
-    network, states = build_network(robot, traced, ranges, RANGE_STATES)
-    samples = operand_samples(network, states)
-    progress("formats")
-    formatted = in_formats(network, samples, core)
-    why = _checked(network, formatted, options, ranges, progress)
-    mapped = with_program(formatted, core, progress, hurry=options.goal == "latency")
-    machine = Engine(mapped.program, device)
-    progress("check the program")
-    machine.check()
-    network, fixed = mapped.network, mapped.fixed
-    formats = [function_format(f, network, fixed) for f in network.functions]
-    # a word in each beat
-    longest = max(1 + max(len(f.operands), len(f.results)) for f in formats)
-    parameters = parameter_words(network, fixed)
-    tasks = task_format(formats, longest, longest, parameters, options.cores or 1)
-    return Design(
-        robot=network.robot,
-        options=options,
-        ranges=ranges,
-        network=network,
-        whole=fixed,
-        fixed=fixed,
-        machine=machine,
-        tasks=tasks,
-        word=core.width,
-        table_word=core.width,
-        signal_ranges=mapped.ranges,
-        why=why,
-        target=target,
+    """The design of a robot with an engine: with the lanes and cores that ``options`` say, else the fewest that a rate
+    or the smallest area need, else :data:`~rbdgen.machines.options.USUAL_LANES`, in as many cores as a board's link
+    keeps at work. Errors are those of :func:`prepare` and :func:`made`."""
+    prepared = prepare(robot, options, ranges, progress)
+    rate = target.budget.rate
+    if rate is None and options.goal != "area":
+        design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
+        return design if options.cores else _for_link(design)
+    tried = [options.lanes] if options.lanes else [n for n in LANES if n <= USUAL_LANES]
+    for lanes in tried:
+        design = made(prepared, lanes, options.cores or 1, target, progress)
+        if rate is None or _rate(design) >= rate:
+            return design
+    needed = math.ceil(rate / _rate(design) * design.tasks.replicas)
+    if options.cores or needed > MOST_CORES:
+        most = MOST_CORES / design.tasks.replicas * _rate(design)
+        raise ConfigError(
+            f"rate: {rate:g} tasks a second are more than the {_rate(design):.4g} of this engine; {needed} cores of "
+            f"{tried[-1]} lanes would do, and there can be {MOST_CORES}, for {most:.4g}"
+        )
+    why = (f"{needed} cores of {tried[-1]} lanes for {rate:g} tasks a second",)
+    return _with_cores(design, needed, why)
+
+
+def _rate(design: Design) -> float:
+    """Tasks a second of the slowest function."""
+    slowest = max(map(design.interval, design.network.functions))
+    return 1e6 * design.running_clock * design.tasks.replicas / slowest
+
+
+def _with_cores(design: Design, cores: int, why: tuple[str, ...] = ()) -> Design:
+    """The same program in so many cores."""
+    tasks = design.tasks
+    several = replace(
+        tasks,
+        task=replace(tasks.task, lanes=cores),
+        result=replace(tasks.result, lanes=cores),
     )
+    options = replace(design.options, cores=cores)
+    return replace(design, options=options, tasks=several, why=(*design.why, *why))
+
+
+def _for_link(design: Design) -> Design:
+    """The design with the fewest cores that keep up with its board's link, as far as the board has room."""
+    link, budget = design.target.link, design.target.budget
+    if link is None:
+        return design
+    best = design
+    for cores in range(2, MOST_CORES + 1):
+        fed = min(
+            link.interval(best.tasks, name, design.running_clock) / best.mean_interval(name)
+            for name in design.network.functions
+        )
+        tried = _with_cores(design, cores)
+        used = tried.machine.resources(tried.tasks).as_dict()
+        room = all(used[name] <= CROWDED * n for name, n in budget.usable.items() if name in used)
+        if fed >= 1 or not room:
+            break
+        best = tried
+    if best is design:
+        return design
+    count = best.tasks.replicas
+    return replace(best, why=(*best.why, f"{count} cores, which {link.name} keeps at work"))
 
 
 def _with_algorithms(options: Options) -> Options:

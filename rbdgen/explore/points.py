@@ -13,6 +13,7 @@ from typing import Any
 from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError
 from rbdgen.functions.algorithms import KINDS, chosen_algorithms
+from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS, Budget
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -36,11 +37,11 @@ def _axis(name: str) -> Axis:
     return Axis(name, described.kind is INTEGER, f"{described.summary}{known}; several")
 
 
-RATES = (_axis("ii"), _axis("multipliers"))
-"""Axes that set the rate, one of these for every point: an option, or a demand of a budget."""
+RATES = (_axis("ii"), _axis("multipliers"), _axis("lanes"))
+"""Axes that set the rate, one of these for every point: an option, a demand of a budget, or the lanes of an engine."""
 ROOT = Axis("root", False, "links that a mobile base carries, by name (the file's root)")
 """The axis that is not an option of the compiler, but of the robot."""
-AXES = tuple(_axis(name) for name in ("replicas", "word", "device", *KINDS))
+AXES = tuple(_axis(name) for name in ("replicas", "cores", "word", "device", *KINDS))
 """All else, options by name; the last varies fastest."""
 NAMES = ("functions", ROOT.name, *(a.name for a in RATES), *(a.name for a in AXES))
 """Names by which a point's position is told."""
@@ -79,10 +80,12 @@ class Choice:
         values[ROOT.name] = self.root
         values |= chosen_algorithms(self.options)
         values["functions"] = list(self.options.functions)
-        values["replicas"] = self.options.replicas or 1
+        engine = ENGINE in self.options.kinds and len(self.options.kinds) == 1
+        values["replicas"] = None if engine else self.options.replicas or 1
+        values["cores"] = self.options.cores or 1 if engine else None
         values["word"] = self.options.word
         values["multipliers"] = self.budget and self.budget.multipliers
-        values["ii"] = None if self.budget else self.options.ii
+        values["ii"] = None if self.budget or engine else self.options.ii
         return {name: values[name] for name in NAMES}
 
 
@@ -97,8 +100,8 @@ class Point:
 def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> tuple[Choice, ...]:
     """Every combination of ``values`` (axis to values), each once; what is not there stays as in ``base``.
 
-    Intervals and numbers of multipliers are alternatives: every one of both. ConfigError for too many, or for a number
-    of multipliers below 1.
+    Intervals, numbers of multipliers, and lanes, which are an engine's, are alternatives: every one of all. Replicas
+    are of pipelines, cores of engines. ConfigError for too many, or for a number of multipliers below 1.
     """
 
     def each(name: str, usual: Sequence[Any]) -> tuple[Any, ...]:
@@ -111,6 +114,8 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
         if multipliers < 1:
             raise ConfigError(f"multipliers: must be at least 1, not {multipliers}")
         rates.append(Choice(base, Budget(multipliers=multipliers)))
+    for lanes in each("lanes", []):
+        rates.append(Choice(replace(base, machine=ENGINE, lanes=lanes)))
     if not rates:
         rates.append(Choice(base))
     names = [axis.name for axis in AXES]
@@ -122,9 +127,12 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
     found = []
     for functions, root, rate, *rest in itertools.product(sets, roots, rates, *others):
         given = dict(zip(names, rest, strict=True))
+        # the other machine has none
+        del given["replicas" if rate.options.machine == ENGINE else "cores"]
         options = replace(rate.options, functions=functions, **given)
         found.append(replace(rate, options=options, root=root))
-    return tuple(found)
+    # what differs on an axis of the other machine is the same
+    return tuple({repr(choice): choice for choice in found}.values())
 
 
 def robot_digest(robot: Robot) -> str:

@@ -148,7 +148,7 @@ def varied_axes(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def plotted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows that can be plotted, with ``series``: everything that varies but the rate."""
-    series = [name for name in varied_axes(rows) if name not in ("ii", "multipliers")]
+    series = [name for name in varied_axes(rows) if name not in ("ii", "multipliers", "lanes")]
     good = [row for row in rows if row["status"] == "ok"]
     return [row | {"series": label(row, series) or "all points"} for row in good]
 

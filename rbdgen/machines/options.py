@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import LANES
-from rbdgen.setting import INTEGER, WORD, StageOptions, setting
+from rbdgen.setting import INTEGER, OPEN, WORD, StageOptions, setting
 
 PIPELINE, ENGINE = "pipeline", "engine"
 KINDS = {
@@ -32,13 +32,13 @@ class MachineOptions(StageOptions):
     """The kind of machine, and an engine's lanes and cores."""
 
     machine: str = setting(
-        PIPELINE,
+        OPEN,
         WORD,
         "sharing",
         "the kind of hardware: "
         + "; or ".join(f"{name}, {summary}" for name, summary in KINDS.items()),
-        otherwise=PIPELINE,
-        choices=lambda: KINDS,
+        otherwise="pipeline; for a rate or --for area the smaller one",
+        choices=lambda: (OPEN, *KINDS),
         metavar="M",
         basic=True,
     )

@@ -11,10 +11,10 @@ from rbdgen.errors import ConfigError
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import KINDS, usual
 from rbdgen.machines.engine.core import WIDTHS
-from rbdgen.machines.options import ENGINE, MachineOptions
+from rbdgen.machines.options import ENGINE, PIPELINE, MachineOptions
 from rbdgen.machines.pipeline.layout import SharingOptions
 from rbdgen.passes.formats import MAX_WORD, MIN_WORD
-from rbdgen.setting import INTEGER, WORD, setting
+from rbdgen.setting import INTEGER, OPEN, WORD, setting
 from rbdgen.tracing.trace_options import FORCE_LIMIT, MOMENT_LIMIT, TraceOptions
 from rbdgen.wordlength.request import FormatOptions
 from rbdgen.wordlength.targets import DEFAULT_ERROR, Key, check_names, finest, for_all
@@ -41,28 +41,38 @@ ENGINES_ALONE = ("lanes", "cores")
 
 def _check_machine(options: Options) -> None:
     """ConfigError for an option of another machine."""
-    if options.machine != ENGINE:
-        for name in ENGINES_ALONE:
-            if getattr(options, name) is not None:
-                raise ConfigError(
-                    f"{name} and machine: {name} are an engine's, and the machine is a {options.machine}; use machine "
-                    f"{ENGINE}, or leave {name} out"
-                )
-        if options.word is not None and options.word > MAX_WORD:
-            raise ConfigError(
-                f"word: must be {MIN_WORD} to {MAX_WORD} bits of a {options.machine}, not {options.word}"
-            )
+    own = [name for name in ENGINES_ALONE if getattr(options, name) is not None]
+    others = [f.name for f in fields(options) if f.name in PIPELINES_ALONE]
+    others = [name for name in others if getattr(options, name) != _default(name)]
+    if options.machine == PIPELINE and own:
+        raise ConfigError(
+            f"{own[0]} and machine: {own[0]} are an engine's, and the machine is a pipeline; use machine engine, or "
+            f"leave {own[0]} out"
+        )
+    if options.machine == ENGINE and others:
+        raise ConfigError(
+            f"{others[0]} and machine: {others[0]} is a pipeline's, and the machine is an engine; use lanes and cores, "
+            f"or leave {others[0]} out"
+        )
+    if own and others:
+        raise ConfigError(
+            f"{own[0]} and {others[0]}: {own[0]} are an engine's, {others[0]} is a pipeline's; leave one of them out"
+        )
+    if options.word is None:
         return
-    for f in fields(options):
-        if f.name in PIPELINES_ALONE and getattr(options, f.name) != f.default:
-            raise ConfigError(
-                f"{f.name} and machine: {f.name} is a pipeline's, and the machine is an {ENGINE}; use lanes and cores, "
-                f"or leave {f.name} out"
-            )
-    if options.word is not None and options.word not in WIDTHS:
+    if options.machine == ENGINE and options.word not in WIDTHS:
         raise ConfigError(
             f"word: an engine's words have {WIDTHS[0]} to {WIDTHS[-1]} bits, not {options.word}"
         )
+    if options.machine == PIPELINE and options.word > MAX_WORD:
+        raise ConfigError(
+            f"word: must be {MIN_WORD} to {MAX_WORD} bits of a pipeline, not {options.word}"
+        )
+
+
+def _default(name: str) -> object:
+    """The default of an option."""
+    return next(f.default for f in fields(Options) if f.name == name)
 
 
 def _check_precision(options: Options) -> None:
@@ -193,6 +203,19 @@ class Options(MachineOptions, SharingOptions, FormatOptions, TraceOptions):
         # each option alone first: what goes together is asked of values in their own types
         super().__post_init__()
         check_together(self)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of machines that may be: that which is asked for, or which the options are of."""
+        if self.machine != OPEN:
+            return (self.machine,)
+        if any(getattr(self, name) is not None for name in ENGINES_ALONE):
+            return (ENGINE,)
+        if any(getattr(self, name) != _default(name) for name in PIPELINES_ALONE):
+            return (PIPELINE,)
+        if self.word is not None:
+            return (PIPELINE,) if self.word not in WIDTHS else (PIPELINE, ENGINE)
+        return PIPELINE, ENGINE
 
     @property
     def targets(self) -> Mapping[str, float | str]:

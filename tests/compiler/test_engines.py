@@ -10,9 +10,8 @@ import pytest
 from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
-from rbdgen.compiler.engines import engine_core
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
-from rbdgen.machines.engine.core import AROUND, core_of, intake_cycles
+from rbdgen.machines.engine.core import AROUND, intake_cycles
 from rbdgen.model.setup import with_contacts, with_frames
 from tests.conftest import few
 
@@ -54,7 +53,7 @@ def test_cores_take_so_many_tasks_at_once() -> None:
 def test_more_lanes_are_faster_and_larger(lanes: int) -> None:
     d = engine("ur5", lanes=lanes)
     work = d.engine.routine("id").schedule.work
-    assert d.engine.program.core == core_of(lanes, 32)
+    assert d.engine.program.core.lanes == lanes
     assert work.slots / lanes <= d.interval("id") <= 1.3 * work.slots / lanes + 5
 
 
@@ -77,7 +76,10 @@ WRONG = {
     "replicas": ({"replicas": 2}, "replicas and machine: replicas is a pipeline's"),
     "saturation": ({"overflow": "saturate"}, "overflow and machine"),
     "a short word": ({"word": 18}, "word: an engine's words have 32 to 35 bits, not 18"),
-    "another machine": ({"machine": "turbine"}, "machine: must be one of pipeline, engine, not"),
+    "another machine": (
+        {"machine": "turbine"},
+        "machine: must be one of auto, pipeline, engine, not",
+    ),
 }
 
 
@@ -90,7 +92,18 @@ def test_what_an_engine_has_not_is_refused(given: dict[str, object], complaint: 
 @pytest.mark.parametrize("name", ["lanes", "cores"])
 def test_a_pipeline_has_no_lanes(name: str) -> None:
     with pytest.raises(ConfigError, match=f"^{name} and machine: {name} are an engine's"):
-        Options(**{name: 2})
+        Options(**{"machine": "pipeline", name: 2})
+    with pytest.raises(ConfigError, match=f"^{name} and ii: {name} are an engine's"):
+        Options(**{"ii": 4, name: 2})
+
+
+def test_what_is_of_one_machine_asks_for_it() -> None:
+    assert Options().kinds == ("pipeline", "engine")
+    assert Options(lanes=2).kinds == ("engine",)
+    assert Options(ii=4).kinds == ("pipeline",)
+    assert Options(word=18).kinds == ("pipeline",)
+    assert compile_robot(load_robot("pendulum2"), Options(lanes=1)).machine.kind == "engine"
+    assert compile_robot(load_robot("pendulum2"), Options()).machine.kind == "pipeline"
 
 
 def test_what_is_of_one_kind_is_refused_of_the_other() -> None:
@@ -115,7 +128,7 @@ def test_the_usual_error_that_is_missed_is_told(monkeypatch: pytest.MonkeyPatch)
 
 def test_words_may_be_longer() -> None:
     d = engine(word=35)
-    assert engine_core(d.options) == core_of(4, 35)
+    assert d.engine.program.core.width == 35
     assert d.why == ("words of 35 bits, as asked for",)
 
 

@@ -16,6 +16,7 @@ from tests.conftest import few, in_words
 
 TASKS = 1003
 DESIGNS = {
+    "engine": ("ur5", ("id", "fd"), {"machine": "engine", "word": 32}),
     "all at 18 bits": ("pendulum2", ("id", "fd", "m", "minv", "did", "dfd", "difd"), {}),
     "an error target": ("pendulum2", ("id", "fd"), {"error": 1e-4}),
     "products beyond 64 bits": ("pendulum2", ("id", "fd", "dfd"), {"error": 2e-7}),

@@ -42,6 +42,7 @@ class EngineCore(SharedComponent):
                 "o": Out(stream.Signature(core.width)),
                 "last": Out(1),
                 "between": Out(1),
+                "reading": Out(1),
                 "idle": Out(1),
                 "offers": Out(1),
                 "code": Out(FUNCTION_BITS),
@@ -73,6 +74,7 @@ class EngineCore(SharedComponent):
         m.d.comb += [
             self.intake.load.eq(self.load),
             self.between.eq(self.intake.between),
+            self.reading.eq(self.intake.reading),
             self.datapath.issue.eq(self.now.issue),
             self.datapath.load.eq(loading),
             self.datapath.load_bank.eq(self.load.address[: core.bank_bits]),

@@ -153,7 +153,11 @@ class EngineCores(SharedComponent):
         for k, own in enumerate(self.cores):
             forward(m, getattr(rows, f"task{k}"), own.i)
             forward(m, own.o, getattr(rows, f"result{k}"))
-            m.d.comb += [rows.last[k].eq(own.last), rows.between[k].eq(own.between)]
+            m.d.comb += [
+                rows.last[k].eq(own.last),
+                rows.between[k].eq(own.between),
+                rows.reading[k].eq(own.reading),
+            ]
 
 
 def _first(strobes: Sequence[Value], words: Sequence[Value]) -> Value:

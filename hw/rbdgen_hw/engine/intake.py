@@ -21,6 +21,8 @@ QUEUE = 2
 """Tasks whose words are all there, at most."""
 COMPARING = 3
 """Cycles from taking a word to that in which it is compared with its upper limit, one before with its lower one."""
+LATE = 2
+"""Words that may have come since there was seen to be room."""
 HEAD = data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS, "outside": 1, "known": 1})
 """A task that waits: its function's code, its tag, whether an operand is outside its declared range, and whether there
 is such a function."""
@@ -28,7 +30,8 @@ is such a function."""
 
 class Intake(SharedComponent):
     """Takes a header or a word in every second cycle. ``head`` is the next whole task, if ``waiting``, until ``taken``;
-    of its words the first is on ``word`` until ``next``. ``between``: a header comes next."""
+    of its words the first is on ``word`` until ``next``. ``between``: a header comes next;
+    ``reading``: that is not known yet."""
 
     def __init__(self, core: Core, image: Image) -> None:
         self.core = core
@@ -38,6 +41,7 @@ class Intake(SharedComponent):
             {
                 "i": In(stream.Signature(core.width)),
                 "between": Out(1),
+                "reading": Out(1),
                 "waiting": Out(1),
                 "head": Out(HEAD),
                 "taken": In(1),
@@ -54,8 +58,10 @@ class Intake(SharedComponent):
         instantiate(m, platform, "words", self.words)
         # whoever starts tasks knows that their words are there; only whether there is room is to be counted
         level = Signal(range(self.core.words + 1))
-        m.d.sync += level.eq(level + self.words.w_en - self.words.r_en)
-        self.room = level != self.core.words
+        comes = registered(m, self.words.w_en, "comes")
+        goes = registered(m, self.words.r_en, "goes")
+        m.d.sync += level.eq(level + comes - goes)
+        self.room = registered(m, level < self.core.words - LATE, "room")
         m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=QUEUE)
         m.submodules.routines = self.routines = Routines(self.core, 0, self.image)
         m.d.comb += self.routines.load.eq(self.load)
@@ -79,53 +85,58 @@ class Intake(SharedComponent):
         last one was compared the task waits. One of no function waits as well, for its answer."""
         m, core = self.m, self.core
         left = Signal(core.address_bits + 1)
+        at_header, at_last = Signal(init=1), Signal()
         head = Signal(HEAD)
         number = Signal(core.limit_bits)
         beat = self.i.payload
-        own_code = beat[:FUNCTION_BITS]
-        own_tag = beat[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]
-        m.d.comb += self.routines.code.eq(own_code)
+        m.d.comb += self.routines.code.eq(head.code)
         routine = self.routines.entry
-        at_header = left == 0
         taken = self.i.valid & self.i.ready
-        operands = Mux(routine.known, routine.operands, 0)
         is_word = taken & ~at_header
-        ends = taken & Mux(at_header, operands == 0, left == 1)
-        # the cycles since a beat was taken in which it is compared, and since a task ended
-        compared = [is_word]
-        ended = [ends]
-        for k in range(COMPARING):
-            compared.append(registered(m, compared[-1], f"compared_{k}"))
-            ended.append(registered(m, ended[-1], f"ended_{k}"))
+        with m.If(taken & at_header):
+            m.d.sync += [
+                head.code.eq(beat[:FUNCTION_BITS]),
+                head.tag.eq(beat[FUNCTION_BITS : FUNCTION_BITS + TAG_BITS]),
+                head.outside.eq(0),
+            ]
+        # what follows is found in the cycle in which no beat is taken
         just_taken = registered(m, taken, "just_taken")
-        whole = registered(m, ended[-1], "whole")
-        closing = any_of([*ended[1:], whole])
+        operands = Mux(routine.known, routine.operands, 0)
+        with m.If(just_taken):
+            with m.If(at_header):
+                m.d.sync += [
+                    head.known.eq(routine.known),
+                    left.eq(operands),
+                    number.eq(routine.limits),
+                    at_header.eq(operands == 0),
+                    at_last.eq(operands == 1),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    left.eq(left - 1),
+                    number.eq(number + 1),
+                    at_header.eq(at_last),
+                    at_last.eq(left == 2),
+                ]
+        ends = just_taken & Mux(at_header, operands == 0, at_last)
+        ended = [ends]
+        compared = [is_word]
+        for k in range(COMPARING):
+            ended.append(registered(m, ended[-1], f"ended_{k}"))
+            compared.append(registered(m, compared[-1], f"compared_{k}"))
         outside = self._outside(is_word, number)
         with m.If(outside & (compared[-2] | compared[-1])):
             m.d.sync += head.outside.eq(1)
+        busy = just_taken | any_of(ended[1:])
         m.d.comb += [
-            self.i.ready.eq(
-                ~just_taken & ~closing & self.queue.w_rdy & (at_header | self.room)
-            ),
+            self.i.ready.eq(~busy & self.queue.w_rdy & (at_header | self.room)),
             self.words.w_en.eq(is_word),
             self.words.w_data.eq(beat),
-            self.queue.w_en.eq(whole),
+            self.queue.w_en.eq(ended[-1]),
             self.queue.w_data.eq(head),
             self.between.eq(at_header),
+            self.reading.eq(just_taken),
         ]
-        # behind both of its limits
-        with m.If(compared[1]):
-            m.d.sync += number.eq(number + 1)
-        with m.If(taken):
-            m.d.sync += left.eq(Mux(at_header, operands, left - 1))
-            with m.If(at_header):
-                m.d.sync += [
-                    head.code.eq(own_code),
-                    head.tag.eq(own_tag),
-                    head.outside.eq(0),
-                    head.known.eq(routine.known),
-                    number.eq(routine.limits),
-                ]
 
     def _outside(self, taken: Value, number: Value) -> Value:
         """Whether the word that was taken so many cycles ago is below its lower limit, and a cycle later whether it is

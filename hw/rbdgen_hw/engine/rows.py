@@ -22,7 +22,8 @@ ROWS = 32
 
 class Rows(SharedComponent):
     """Between the streams ``i`` and ``o`` of rows and those of cores, ``task0``, ``result0`` and so on. ``between``: by
-    core, that a header comes next; ``last``: that its beat is the last of a result."""
+    core, that a header comes next, and ``reading`` that this is not known yet; ``last``: that its beat is the last of a
+    result."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
@@ -36,6 +37,7 @@ class Rows(SharedComponent):
                 **{f"task{k}": Out(own) for k in range(count)},
                 **{f"result{k}": In(own) for k in range(count)},
                 "between": In(count),
+                "reading": In(count),
                 "last": In(count),
             }
         )
@@ -58,7 +60,7 @@ class Rows(SharedComponent):
         first = self.between.all()
         goes = Signal()
         m.d.comb += [
-            self.i.ready.eq((ready | ~keeps).all() & (rows.w_rdy | ~first)),
+            self.i.ready.eq((ready | ~keeps).all() & ~self.reading.any() & (rows.w_rdy | ~first)),
             goes.eq(self.i.valid & self.i.ready),
             rows.w_en.eq(goes & first & keeps.any()),
             rows.w_data.eq(keeps),

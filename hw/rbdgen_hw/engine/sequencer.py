@@ -23,14 +23,14 @@ from rbdgen_hw.engine.issue import TASKS, beat, issue
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.logic import delayed, registered
 
-PREPARING = 2
+PREPARING = 3
 """Cycles from a word's address to the cycle in which its addresses are rotated."""
 STARTED = PREPARING + 1
 """Cycles from taking a task to telling cores that an interval begins with it."""
 
 
 class ProgramMemory(SharedComponent):
-    """A program's words, written in columns; ``word`` is there a cycle after its ``address``. ``init``: what columns
+    """A program's words, written in columns; ``word`` is there two cycles after its ``address``. ``init``: what columns
     hold from the beginning."""
 
     def __init__(self, core: Core, init: Sequence[Sequence[int]]) -> None:
@@ -87,8 +87,21 @@ class ProgramMemory(SharedComponent):
                 writing.data.eq(self.write_data),
                 reading.addr.eq(self.address[:inside]),
             ]
-            words.append(reading.data)
-        within = registered(m, self.address[inside:] == number, f"within{begin}")
+            # behind a register of its own: block memories are slow, and far from each other
+            words.append(
+                registered(
+                    m,
+                    reading.data,
+                    f"words{begin}_column{k}_read",
+                    reset_less=True,
+                )
+            )
+        within = delayed(
+            m,
+            self.address[inside:] == number,
+            2,
+            f"within{begin}_",
+        )
         return within, Cat(*words)
 
 
@@ -175,13 +188,13 @@ class Sequencer(SharedComponent):
         self.at_first = delayed(
             m,
             at_first,
-            1,
+            PREPARING - 1,
             "at_first_",
         )
         self.fresh = delayed(
             m,
             fresh,
-            1,
+            PREPARING - 1,
             "fresh_",
         )
 

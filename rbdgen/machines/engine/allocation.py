@@ -43,8 +43,26 @@ def place_constants(raw: Iterable[int], core: Core) -> Constants:
     return Constants(places, -(-len(places) // core.banks))
 
 
+def needed_words(schedule: Schedule) -> int:
+    """Rotating words that a schedule's values take of a bank, and of the memory of operands."""
+    return _places(schedule)[1]
+
+
 def allocate(schedule: Schedule, rotating: int) -> Allocation:
     """Words of a schedule's values among so many rotating ones. ConfigError where these do not do."""
+    words, needed = _places(schedule)
+    if needed > rotating:
+        function = schedule.work.composition.function
+        lacking = needed - rotating
+        raise ConfigError(
+            f"function {function!r}: needs {needed} words of each memory beside constants, {lacking} more than there "
+            "are; use larger memories or more banks"
+        )
+    return Allocation(words, needed)
+
+
+def _places(schedule: Schedule) -> tuple[dict[int, int], int]:
+    """Words of a schedule's values, and how many words that takes."""
     last = last_reads(schedule)
     words: dict[int, int] = {}
     needed = 0
@@ -60,13 +78,7 @@ def allocate(schedule: Schedule, rotating: int) -> Allocation:
     found, length = _on_circle(arriving, schedule.interval)
     words |= found
     needed = max(needed, length)
-    if needed > rotating:
-        function = schedule.work.composition.function
-        raise ConfigError(
-            f"function {function!r}: needs {needed} words of each memory beside constants, and there are {rotating}; "
-            "use larger memories or more banks"
-        )
-    return Allocation(words, needed)
+    return words, needed
 
 
 def last_reads(schedule: Schedule) -> dict[int, int]:

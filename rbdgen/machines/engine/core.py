@@ -140,7 +140,7 @@ INVERSE_STEPS = (5, 8, 11)
 """The same of a number that is inverted."""
 FLAGGED = 2
 """Cycles after a result was on the bus in which a header says whether it fitted."""
-AROUND = 15
+AROUND = 16
 """Cycles from taking a lone task's last beat to offering its result's last word, beyond those of its program."""
 CLOSING = 3
 """Cycles beyond two for each beat in which a task is taken in."""

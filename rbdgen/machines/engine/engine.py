@@ -35,7 +35,8 @@ class Engine(Machine):
 
     @property
     def parts(self) -> Sequence[str]:
-        return ["lane", "special"]
+        width = self.program.core.width
+        return [f"lane_{width}", f"special_{width}"]
 
     @property
     def timing(self) -> object:

@@ -15,7 +15,7 @@ COLUMN_BITS = 36
 PROGRAM, CONSTANT, ROUTINE, ROTATING, LIMIT = range(5)
 """What is written, by code."""
 TARGET_BITS = 3
-ADDRESS_BITS = 16
+ADDRESS_BITS = 20
 """Bits of an address of what is written: a word's number above its column's, a word above its bank, a function's code
 above the part of its routine, twice an operand's number for its lower limit and one more for its upper one."""
 COLUMN_NUMBER_BITS = 4
@@ -47,7 +47,7 @@ def routine_parts(core: Core) -> tuple[Mapping[str, int], ...]:
     return (
         {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
         {"start": core.depth_bits, "last": core.depth_bits, "relevant": 1 << STAGE_BITS},
-        {"results": core.address_bits + 2},
+        {"results": core.results.bit_length()},
     )
 
 

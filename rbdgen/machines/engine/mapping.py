@@ -12,7 +12,7 @@ from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import work_of
-from rbdgen.machines.engine.program import Program, make_program
+from rbdgen.machines.engine.program import Program, make_program, needed_core
 from rbdgen.machines.engine.scheduler import schedule, soonest
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.tracing.execute import feedback
@@ -64,15 +64,18 @@ def with_program(
     core: Core,
     progress: Callable[[str], None] = lambda stage: None,
     hurry: bool = False,
+    fit: bool = False,
 ) -> Mapped:
     """The program of all functions, of which tasks follow each other as soon as can be, or where that is to ``hurry``
-    answer as soon as can be. ConfigError where something does not fit the core, UnsupportedError for functions
-    that repeat and for loaded parameters."""
+    answer as soon as can be. ``fit``: memories are as large as need be, whatever the core's are. ConfigError where
+    something does not fit the core, UnsupportedError for functions that repeat and for loaded parameters."""
     network, fixed = formatted.network, formatted.fixed
     schedules = {}
     for function in network.functions:
         progress(f"program of {function}")
         work = work_of(compose(network, fixed, function, core), core)
         schedules[function] = soonest(work, core) if hurry else schedule(work, core)
+    if fit:
+        core = needed_core(core, schedules)
     program = make_program(core, schedules)
     return Mapped(network, fixed, formatted.ranges, program)

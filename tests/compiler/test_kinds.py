@@ -1,0 +1,57 @@
+"""The choice between a pipeline and an engine: by what is asked for, and by modelled cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdgen import Budget, Design, Options, compile_robot, load_robot
+from rbdgen.compiler.cost import Cost
+from rbdgen.errors import ConfigError
+
+WORD = 32
+
+
+def chosen(budget: Budget | None = None, robot: str = "pendulum2", **options: object) -> Design:
+    given = Options(word=WORD, **options)  # type: ignore[arg-type]
+    return compile_robot(load_robot(robot), given, budget=budget)
+
+
+def test_without_a_wish_for_size_it_is_a_pipeline() -> None:
+    assert chosen().machine.kind == "pipeline"
+
+
+def test_for_area_it_is_the_smaller_one() -> None:
+    d = chosen(robot="ur5", goal="area", device="ecp5")
+    other = chosen(robot="ur5", goal="area", device="ecp5", machine="pipeline", ii=1024)
+    assert d.machine.kind == "engine"
+    assert d.engine.program.core.lanes == 1
+    assert Cost.of(d).area({}) < Cost.of(other).area({})
+    assert "an engine takes" in d.why[-1]
+    assert "a pipeline takes" in d.why[-1]
+
+
+def test_a_high_rate_asks_for_a_pipeline() -> None:
+    d = chosen(Budget(rate=60e6), functions=("id",))
+    assert d.machine.kind == "pipeline"
+
+
+@pytest.mark.parametrize(("rate", "lanes"), [(1e4, 1), (1.4e6, 4)])
+def test_a_rate_takes_as_many_lanes_as_it_needs(rate: float, lanes: int) -> None:
+    d = chosen(Budget(rate=rate), "iiwa14", machine="engine")
+    assert d.engine.program.core.lanes == lanes
+    assert 1e6 * d.running_clock / d.interval("id") >= rate
+
+
+def test_a_higher_rate_takes_cores() -> None:
+    d = chosen(Budget(rate=4e6), "iiwa14", machine="engine")
+    cores = d.tasks.replicas
+    per_core = 1e6 * d.running_clock / d.interval("id")
+    assert (cores - 1) * per_core < 4e6 <= cores * per_core
+    assert d.options.cores == cores
+
+
+def test_a_rate_beyond_all_cores_is_refused() -> None:
+    with pytest.raises(ConfigError, match="rate: 1e[+]09 tasks a second are more than"):
+        chosen(Budget(rate=1e9), "iiwa14", machine="engine")
+    with pytest.raises(ConfigError, match="rate: .* more than the .* of this engine; 3 cores of 4"):
+        chosen(Budget(rate=4e6), "iiwa14", machine="engine", cores=1)
