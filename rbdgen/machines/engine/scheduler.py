@@ -8,6 +8,7 @@ beside itself. What is free is kept as bits of whole numbers, a bit for each cyc
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -380,33 +381,38 @@ class _Scheduler:
     ) -> tuple[int, list[int]] | None:
         """The cost and the cycles of a sum's slots, between which others may be that need no accumulator."""
         free = self._ahead(self.lanes[number], earliest)
-        idle = self._ahead(self.idle[number], earliest)
+        busy = ~self._ahead(self.idle[number], earliest)
         ends = self._ahead(allowed, earliest)
-        starts = free & idle
+        # the cycles that are free, found as far as they are needed
+        cells: list[int] = []
+        left = free
         best = None
-        while starts:
-            first = starts & -starts
-            begin = first.bit_length() - 1
-            if limit is not None and begin >= limit:
-                break
-            starts ^= first
-            cells = []
-            left = free >> begin << begin
-            while left and len(cells) < count:
+        k = blocked = 0
+        while True:
+            while left and len(cells) < k + count:
                 lowest = left & -left
                 cells.append(lowest.bit_length() - 1)
                 left ^= lowest
-            if len(cells) < count:
+            if len(cells) < k + count:
                 break
-            end = cells[-1]
-            span = (2 << end) - (1 << begin)
-            if span & ~idle or not ends >> end & 1:
+            begin, end = cells[k], cells[k + count - 1]
+            if limit is not None and begin >= limit:
+                break
+            k += 1
+            if begin >= blocked:
+                # the next cycle in which another sum of several slots has the accumulator
+                later = busy >> begin
+                blocked = begin + (later & -later).bit_length() - 1
+            if end >= blocked:
+                k = max(k, bisect_right(cells, blocked))
+                continue
+            if not ends >> end & 1:
                 continue
             gaps = (begin == 0 or free >> begin - 1 & 1) + (free >> end + 1 & 1)
             cost = end - count + 1 + gaps * self.pull
             if limit is None or cost < limit:
                 limit = cost
-                best = cost, [earliest + c for c in cells]
+                best = cost, [earliest + c for c in cells[k - 1 : k - 1 + count]]
         return best
 
     def _first(self, bits: int, earliest: int) -> int | None:
