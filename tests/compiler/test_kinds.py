@@ -51,7 +51,9 @@ def test_a_higher_rate_takes_cores() -> None:
 
 
 def test_a_rate_beyond_all_cores_is_refused() -> None:
-    with pytest.raises(ConfigError, match="rate: 1e[+]09 tasks a second are more than"):
+    with pytest.raises(ConfigError, match=r"rate: 1e\+09 tasks a second are more than"):
         chosen(Budget(rate=1e9), "iiwa14", machine="engine")
-    with pytest.raises(ConfigError, match="rate: .* more than the .* of this engine; 3 cores of 4"):
+    with pytest.raises(
+        ConfigError, match=r"rate: .* more than the .* of this engine; 3 cores of 4"
+    ):
         chosen(Budget(rate=4e6), "iiwa14", machine="engine", cores=1)

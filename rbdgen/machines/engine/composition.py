@@ -88,6 +88,8 @@ class _Composer:
         fmt: Format,
         point: int | None = None,
     ) -> int:
+        if node.terms.count:
+            node = _in_order(node)
         key = node.op, node.args, node.attr, fmt, point
         if key not in self.index:
             self.index[key] = len(self.nodes)
@@ -135,7 +137,9 @@ class _Composer:
             return operands[node.attr]
         fmt, point = fixed.formats[i], fixed.points.get(i)
         if node.is_const:
-            return self._node(node, fmt) if node.attr else ZERO
+            # constants that round to one word are one
+            rounded = float(fmt.real(fmt.quantise(node.attr)))
+            return self._node(Node("const", (), rounded, node.owner), fmt) if node.attr else ZERO
         args = tuple(made[a] for a in node.args)
         if ZERO not in args:
             return self._node(Node(node.op, args, node.attr, node.owner), fmt, point)
@@ -198,3 +202,10 @@ class _Composer:
         named = {name: number[i] for name, i in outputs.items()}
         graph = Graph(tuple(nodes), named)
         return FixedGraph(graph, tuple(formats), {}, frozenset(), self.fixed.overflow, points)
+
+
+def _in_order(node: Node) -> Node:
+    """A sum with its terms in ascending order, so that equal ones are found to be: it is exact, whatever the order."""
+    products = sorted((sign, *sorted(factors)) for sign, *factors in node.products)
+    left, terms = gathered(products, sorted(node.addends))
+    return Node(node.op, left, terms, node.owner)

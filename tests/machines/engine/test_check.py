@@ -10,7 +10,8 @@ import pytest
 
 from rbdgen.machines.engine.check import ProgramError, check_program
 from rbdgen.machines.engine.program import HEADER, LAST_WORD, WORD, Program
-from tests.machines.engine.mapped import mapped
+from tests.conftest import shared_robot
+from tests.machines.engine.mapped import CORE, mapped, mapped_robot
 
 FUNCTION = "fd"
 MUTANTS = 12
@@ -92,3 +93,11 @@ def test_every_field_of_a_word_has_a_mutant() -> None:
         "lane0_y_bank",
         "lane0_y_rotates",
     }
+
+
+@pytest.mark.thorough
+def test_constants_that_round_to_one_word_are_one() -> None:
+    # of this robot some sums were there twice, with constants that differ in float64 alone
+    core = dataclasses.replace(CORE, words=1024)
+    own = mapped_robot(shared_robot("atlas"), ("id",), core)
+    check_program(own.program)
