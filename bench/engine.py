@@ -1,7 +1,8 @@
-"""Measure the engine: intervals and latencies of programs, errors by entry, logic of its hardware by synthesis and,
-with ``--route``, by place and route for an ECP5. Minutes, a quarter of an hour with ``--route``.
+"""Measure the engine: intervals and latencies of programs, errors by entry, several robots one after the other in the
+same simulated hardware, logic of this hardware by synthesis and, with ``--route``, by place and route for an ECP5.
+Minutes, a quarter of an hour with ``--route``.
 
-``--part programs|errors|logic`` runs a part alone, ``--robots a,b`` takes other robots than the built-in ones.
+``--part programs|errors|rtl|logic`` runs a part alone, ``--robots a,b`` takes other robots than the built-in ones.
 """
 
 from __future__ import annotations
@@ -15,25 +16,36 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+from amaranth.hdl import Module, Mux
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
 from rbdgen import load_robot
 from rbdgen.compiler.lowering import Traced, trace
 from rbdgen.compiler.stages import with_defaults
+from rbdgen.compiler.words import function_format
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.check import check_program
 from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.loading import writes
 from rbdgen.machines.engine.mapping import Mapped, map_network
 from rbdgen.machines.engine.scheduler import least_interval
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
+from rbdgen.protocol.tasks import Flag, task_format
+from rbdgen.tracing.execute import BitTrueModel
 from rbdgen.wordlength.experiment import make_experiment
 from rbdgen.wordlength.targets import resolve_targets
 from rbdgen_boards.ecp5 import SYNTHESIS
 from rbdgen_boards.synthesis import NETLIST, cells, synthesise
 from rbdgen_hw.engine.cores import EngineCores
 from rbdgen_hw.engine.loading import LOAD
-from rbdgen_hw.library import to_verilog
+from rbdgen_hw.library import SharedComponent, forward, instantiate, to_verilog
 from rbdgen_hw.primitives import overrides
+from rbdgen_sim.interface import Rtl, Stimulus
+from rbdgen_sim.simulators import get_simulator
 
 ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
 STATES, SEED = 1024, 7
@@ -107,6 +119,92 @@ def errors(names: Sequence[str], width: int) -> None:
         )
 
 
+class Loaded(SharedComponent):
+    """An engine that is loaded over its stream of tasks: a beat with its highest bit set has a write."""
+
+    module_name = ""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        width = max(core.width, LOAD.size) + 1
+        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(core.width))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        cores = EngineCores(self.core, name="engine")
+        instantiate(m, platform, "engine", cores)
+        forward(m, cores.o, self.o)
+        writes_now = self.i.payload[-1]
+        m.d.comb += [
+            cores.i.payload.eq(self.i.payload),
+            cores.i.valid.eq(self.i.valid & ~writes_now),
+            self.i.ready.eq(Mux(writes_now, cores.idle, cores.i.ready)),
+            cores.load.as_value().eq(self.i.payload),
+            cores.load.on.eq(self.i.valid & writes_now & cores.idle),
+        ]
+        return m
+
+
+def rtl(names: Sequence[str], count: int) -> None:
+    """All seven functions of each robot, one robot after the other, in the same simulated hardware: tasks with stalls,
+    every bit against the bit-true model."""
+    core = Core(words=2048, depth=1 << 14, results=1 << 12, limits=1024)
+    top = Loaded(core)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        source = folder / "engine.v"
+        source.write_text(to_verilog(top, "engine_top", "", {"i": "in", "o": "out"}))
+        width = len(top.i.payload)
+        design = Rtl("engine_top", (source,), width, core.width)
+        for robot_name, robot in robots(names):
+            own, _ = mapped(robot, core)[1:]
+            beats, expected = _stream(own, core, count, width)
+            stimulus = Stimulus(beats, len(expected), 0.3, 0.3, SEED)
+            started = time.perf_counter()
+            trace = get_simulator("verilator").run(design, stimulus, folder / robot_name)
+            seconds = time.perf_counter() - started
+            wrong = sum(a != b for a, b in zip(trace.payloads, expected, strict=True))
+            values = max(r.allocation.needed for r in own.program.routines.values())
+            words = own.program.constants.words + values
+            print(
+                f"{robot_name}: {own.program.depth} words of program, {words} of a bank; of {count} tasks of each of "
+                f"{len(own.network.functions)} functions, with stalls, {wrong} of {len(expected)} result words differ; "
+                f"{seconds:.1f} s, of which {trace.build_seconds:.1f} s to compile",
+                flush=True,
+            )
+
+
+def _stream(own: Mapped, core: Core, count: int, width: int) -> tuple[list[int], list[int]]:
+    """Beats that load a program and then have so many tasks of each function, mixed, and those of their answers."""
+    formats = {f: function_format(f, own.network, own.fixed) for f in own.network.functions}
+    words = list(writes(own.program, formats))
+    beats = []
+    for word in words:
+        values = {"on": 0, "target": word.target, "address": word.address, "data": word.data}
+        beats.append(1 << width - 1 | LOAD.const(values).as_bits())
+    longest = 1 + max(max(len(f.operands), len(f.results)) for f in formats.values())
+    tasks = task_format(list(formats.values()), longest, longest)
+    model = BitTrueModel(own.network, own.fixed)
+    random = np.random.default_rng(SEED)
+    made = {}
+    for name, fmt in formats.items():
+        lower, upper = fmt.limits
+        raw = random.integers(lower, upper + 1, (count, len(lower))).T
+        answer = model.run(name, list(raw))
+        tags = np.arange(count)
+        flags = answer.overflow * int(Flag.OVERFLOW)
+        made[name] = (
+            tasks.pack(name, tags, list(raw)),
+            tasks.pack_results(name, tags, flags, answer.values),
+        )
+    expected = []
+    for name in random.permutation([name for name in formats for _ in range(count)]):
+        given, answers = made[name]
+        beats += given.pop()
+        expected += answers.pop()
+    return beats, expected
+
+
 def wrapped(width: int) -> str:
     """A top level of four pins around an engine's with streams of so many bits."""
     load = LOAD.size
@@ -168,9 +266,12 @@ def routed(directory: Path) -> str:
 def main() -> int:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("programs", "errors", "logic"), help="this part alone")
+    parser.add_argument(
+        "--part", choices=("programs", "errors", "rtl", "logic"), help="this part alone"
+    )
     parser.add_argument("--robots", default=",".join(ROBOTS), help="robots by name or file")
     parser.add_argument("--width", type=int, default=32, help="bits of a word, for errors")
+    parser.add_argument("--tasks", type=int, default=1000, help="tasks of each function, for rtl")
     parser.add_argument("--route", action="store_true", help="place and route as well")
     args = parser.parse_args()
     names = args.robots.split(",")
@@ -178,6 +279,8 @@ def main() -> int:
         programs(names)
     if args.part in (None, "errors"):
         errors(names, args.width)
+    if args.part in (None, "rtl"):
+        rtl(names, args.tasks)
     if args.part in (None, "logic"):
         logic(args.route)
     return 0

@@ -122,10 +122,13 @@ def engine_design(
         design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
         return design if options.cores else _for_link(design)
     tried = [options.lanes] if options.lanes else [n for n in LANES if n <= USUAL_LANES]
-    for lanes in tried:
-        design = made(prepared, lanes, options.cores or 1, target, progress)
+    design = made(prepared, tried[0], options.cores or 1, target, progress)
+    for lanes in tried[1:]:
         if rate is None or _rate(design) >= rate:
             return design
+        design = made(prepared, lanes, options.cores or 1, target, progress)
+    if rate is None or _rate(design) >= rate:
+        return design
     needed = math.ceil(rate / _rate(design) * design.tasks.replicas)
     if options.cores or needed > MOST_CORES:
         most = MOST_CORES / design.tasks.replicas * _rate(design)

@@ -280,7 +280,7 @@ module memories(input clk, input rx, output reg [107:0] out);
     last <= mixed;
     // few addresses, so that what was written is read
     if (mixed[30]) wide[mixed[4:0]] <= {last[3:0], state};
-    a <= wide[last[4:0]];
+    a <= mixed[26] ? 36'd0 : wide[last[4:0]];
     if (mixed[29]) half[{7'd3, mixed[7:5]}] <= last[17:0];
     b <= half[{7'd3, last[7:5]}];
     if (mixed[28]) nines[mixed[11:8]] <= last[26:18];

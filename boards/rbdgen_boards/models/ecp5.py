@@ -218,13 +218,15 @@ INVERTED = "INV"
 def dp16kd(cell: Cell, text: Text) -> None:
     """A memory of two ports; where one has 36 bits, the first only writes and the second only reads."""
     cell.one_of("GSR", "DISABLED", "AUTO")
-    cell.one_of("RESETMODE", "SYNC", "ASYNC")
+    mode = cell.one_of("RESETMODE", "SYNC", "ASYNC")
     cell.one_of("ASYNC_RESET_RELEASE", "SYNC", "ASYNC")
     widths = [_width(cell, side) for side in "AB"]
     unit = min(*widths, BYTE)
     ports = [_port(cell, side, width, unit) for side, width in zip("AB", widths, strict=True)]
     if WHOLE in widths:
         ports = [replace(ports[0], output=()), replace(ports[1], writes=("0",))]
+    if mode != "SYNC" and any(port.clear != "0" for port in ports):
+        raise cell.error("a reset that waits for no clock has no model")
     write_memory(text, units_of(_contents(cell, unit), unit), unit, ports)
 
 
@@ -252,7 +254,7 @@ def _port(cell: Cell, side: str, width: int, unit: int) -> Port:
     cell.one_of(f"REGMODE_{side}", "NOREG")
     cell.one_of(f"CSDECODE_{side}", "0b000")
     meanwhile = cell.one_of(f"WRITEMODE_{side}", *MEANWHILE)
-    for pin in (f"CS{side}0", f"CS{side}1", f"CS{side}2", f"RST{side}"):
+    for pin in (f"CS{side}0", f"CS{side}1", f"CS{side}2"):
         if _pin(cell, pin) != "0":
             raise cell.error(f"pin {pin} has no model unless it is always 0")
     # without a register behind it, what enables that does nothing
@@ -276,6 +278,8 @@ def _port(cell: Cell, side: str, width: int, unit: int) -> Port:
         data=data[:width],
         output=output[:width],
         meanwhile=MEANWHILE[meanwhile],
+        # not gated by what enables the port
+        clear=_pin(cell, f"RST{side}"),
     )
 
 

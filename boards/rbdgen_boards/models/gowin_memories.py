@@ -7,7 +7,7 @@ Source: Gowin UG300, "Arora V BSRAM & SSRAM User Guide".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdgen_boards.models.cell import Bit, Cell
 from rbdgen_boards.models.memory import KEPT, NEW, OLD, Port, units_of, write_memory
@@ -126,9 +126,12 @@ def one_way(cell: Cell, text: Text) -> None:
     packed = not cell.has("DI")
     if packed:
         cell.require("WREA", "1")
-        cell.require("RESETB", "0", "0")
+        cell.require("RESET", "0", "0")
         cell.ignore("WREB", "OCEB")
-    _require_plain(cell, "", ONLY.read_mode)
+    _require_no_register(cell, "", ONLY.read_mode)
+    clear = cell.net("RESETB" if packed else "RESET", "0")
+    if clear != "0":
+        cell.one_of("RESET_MODE", "SYNC")
     width = cell.number(FIRST.width)
     address = cell.bus("ADA", ADDRESS_BITS)
     writer = Port(
@@ -141,7 +144,7 @@ def one_way(cell: Cell, text: Text) -> None:
         lanes=_lanes(cell, address, width, unit),
         data=_data(cell, "DI", width),
     )
-    reader = _reader(cell, "B", cell.number(OTHER.width))
+    reader = replace(_reader(cell, "B", cell.number(OTHER.width)), clear=clear)
     write_memory(text, _contents(cell, unit), unit, [writer, reader])
 
 
@@ -178,12 +181,16 @@ def _reader(cell: Cell, letter: str, width: int) -> Port:
 
 
 def _require_plain(cell: Cell, letter: str, read_mode: str) -> None:
-    """ToolError unless a port has no register behind it, and no reset. Without the register, what enables it does
-    nothing."""
+    """ToolError unless a port has no register behind it, and no reset."""
+    _require_no_register(cell, letter, read_mode)
+    cell.require(f"RESET{letter}", "0", "0")
+
+
+def _require_no_register(cell: Cell, letter: str, read_mode: str) -> None:
+    """ToolError unless a port has no register behind it. Without it, what enables it does nothing."""
     cell.one_of("RESET_MODE", "SYNC", "ASYNC")
     if cell.number(read_mode, 0):
         raise cell.error(f"{read_mode}=1 has no model")
-    cell.require(f"RESET{letter}", "0", "0")
     cell.net(f"OCE{letter}", "1")
 
 

@@ -17,7 +17,8 @@ class Port:
     """A port of a memory: its rising ``clock``, its ``address`` (the lowest bit first, counting words of the port),
     nets that must all be one for it to do anything (``enables``), that also must be one to write (``writes``), one for
     each unit of a word that must be one for that to be written (``lanes``; none: all are), what is written, what is
-    read and where it goes, and what it reads ``meanwhile``."""
+    read and where it goes, and what it reads ``meanwhile``. In cycles in which the net ``clear`` is one, zero is read,
+    whether the port does anything or not."""
 
     clock: Bit
     address: Sequence[Bit]
@@ -28,6 +29,7 @@ class Port:
     data: Sequence[Bit] = ()
     output: Sequence[int | None] = ()
     meanwhile: str = OLD
+    clear: Bit = "0"
 
 
 def write_memory(text: Text, contents: Sequence[str], unit: int, ports: Sequence[Port]) -> None:
@@ -53,7 +55,8 @@ def _write_port(text: Text, name: str, unit: int, port: Port) -> None:
         return
     units = port.width // unit
     at = text.vector(port.address)
-    text.line(f"always @(posedge {text.value(port.clock)}) if ({_all(text, port.enables)}) begin")
+    text.line(f"always @(posedge {text.value(port.clock)}) begin")
+    text.line(f"if ({_all(text, port.enables)}) begin")
     # the number of units is unsized, so that Verilog takes the product in 32 bits
     reading = [_reading(text, name, unit, port, f"{units} * {at} + {k}", k) for k in range(units)]
     if port.meanwhile == KEPT:
@@ -65,6 +68,10 @@ def _write_port(text: Text, name: str, unit: int, port: Port) -> None:
             word = text.vector(port.data[unit * k : unit * k + unit])
             when = f"{_writing(text, port, k)}"
             text.line(f"if ({when}) {name}[{units} * {at} + {k}] <= {word};")
+    text.line("end")
+    if port.clear != "0":
+        # the last of two values that are given in a cycle holds
+        text.line(f"if ({text.value(port.clear)}) {out} <= 0;")
     text.line("end")
 
 

@@ -206,6 +206,6 @@ class _Composer:
 
 def _in_order(node: Node) -> Node:
     """A sum with its terms in ascending order, so that equal ones are found to be: it is exact, whatever the order."""
-    products = sorted((sign, *sorted(factors)) for sign, *factors in node.products)
+    products = sorted((sign, min(a, b), max(a, b)) for sign, a, b in node.products)
     left, terms = gathered(products, sorted(node.addends))
     return Node(node.op, left, terms, node.owner)
