@@ -1,11 +1,12 @@
-"""The choice of the machine: a pipeline, an engine, or the one of both that is smaller for what is asked."""
+"""The choice of the machine: a pipeline, an engine, or the one of both that is smaller for what is asked, or fits."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rbdgen.compiler.choices import Workshop, choose
-from rbdgen.compiler.cost import Cost
+from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import engine_design
 from rbdgen.errors import ConfigError, UnsupportedError
@@ -16,22 +17,52 @@ from rbdgen.tracing.folding import MAX_II
 
 def choose_machine(workshop: Workshop, options: Options) -> Design:
     """The design with the machine that is asked for; where none is, with a pipeline, unless a rate or the smallest area
-    is asked for and an engine does it with less. Errors are those of the one machine, or of both."""
+    is asked for and an engine does it with less, or a board has no room for a pipeline and has it for an engine. Errors
+    are those of the one machine, or of the pipeline."""
     kinds = options.kinds
-    if len(kinds) > 1 and not _asks_for_size(workshop, options):
-        kinds = (PIPELINE,)
+    if len(kinds) == 1:
+        return _made(workshop, replace(options, machine=kinds[0]))
+    if _asks_for_size(workshop, options):
+        return _smaller(workshop, options)
+    pipeline = _made(workshop, replace(options, machine=PIPELINE))
+    available = workshop.available
+    if not available or not _crowded(pipeline, available):
+        return pipeline
+    workshop.progress("a pipeline would not fit: try an engine")
+    try:
+        engine = _made(workshop, replace(options, machine=ENGINE))
+    except (ConfigError, UnsupportedError):
+        return pipeline
+    if _crowded(engine, available):
+        return pipeline
+    name = workshop.target.budget.name
+    return replace(engine, why=(*engine.why, f"{_beside(engine, pipeline)}, too much for {name}"))
+
+
+def _crowded(design: Design, available: Mapping[str, float]) -> bool:
+    """Whether a design takes more of what is available than place and route can connect."""
+    cost = Cost.of(design)
+    return cost.share(available) > FULL or cost.exceeds(available)
+
+
+def _smaller(workshop: Workshop, options: Options) -> Design:
+    """The smaller design of both that does what is asked for."""
     designs, refused = [], []
-    for kind in kinds:
+    for kind in options.kinds:
+        own = replace(options, machine=kind)
+        nothing_of_time = options.goal == "area" and not workshop.target.budget.chooses
+        if kind == PIPELINE and nothing_of_time:
+            # products wait as long as they can
+            own = replace(own, ii=MAX_II)
         try:
-            designs.append(_made(workshop, replace(options, machine=kind), len(kinds) > 1))
+            designs.append(_made(workshop, own))
         except (ConfigError, UnsupportedError) as error:
             refused.append(error)
     if not designs:
         raise refused[0]
-    if len(kinds) == 1 or refused:
+    if refused:
         return designs[0]
-    available = workshop.available
-    smaller, other = sorted(designs, key=lambda d: Cost.of(d).key("area", available))
+    smaller, other = sorted(designs, key=lambda d: Cost.of(d).key("area", workshop.available))
     return replace(smaller, why=(*smaller.why, _beside(smaller, other)))
 
 
@@ -40,14 +71,11 @@ def _asks_for_size(workshop: Workshop, options: Options) -> bool:
     return options.goal == "area" or workshop.target.budget.rate is not None
 
 
-def _made(workshop: Workshop, options: Options, compares: bool) -> Design:
-    """The design with one kind of machine; ``compares``: to tell which is smaller."""
+def _made(workshop: Workshop, options: Options) -> Design:
+    """The design with the machine of ``options``."""
     if options.machine == ENGINE:
         own = workshop.robot, options, workshop.ranges, workshop.target
         return engine_design(*own, workshop.progress)
-    if compares and options.goal == "area" and not workshop.target.budget.chooses:
-        # nothing is said of time: products wait as long as they can
-        options = replace(options, ii=MAX_II)
     return choose(workshop, options)
 
 

@@ -57,3 +57,14 @@ def test_a_rate_beyond_all_cores_is_refused() -> None:
         ConfigError, match=r"rate: .* more than the .* of this engine; 3 cores of 4"
     ):
         chosen(Budget(rate=4e6), "iiwa14", machine="engine", cores=1)
+
+
+def test_where_a_pipeline_has_no_room_it_is_an_engine() -> None:
+    resources = {"luts": 9000, "registers": 9000, "multipliers": 20, "memories": 100}
+    small = Budget(blocks=20, name="a small board", resources=resources)
+    d = chosen(small, "ur5", functions=("id", "fd", "m"), device="ecp5")
+    assert d.machine.kind == "engine"
+    assert d.why[-1].endswith("by the model, too much for a small board")
+    more = {name: 10 * amount for name, amount in resources.items()}
+    large = Budget(blocks=200, name="a large board", resources=more)
+    assert chosen(large, "pendulum2", device="ecp5").machine.kind == "pipeline"
