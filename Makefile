@@ -71,7 +71,7 @@ bench-endurance: ## Simulate a million mixed tasks of each built-in robot under 
 bench-ethernet: ## Measure tasks per second over a simulated gigabit wire; half an hour
 	$(BIN)python bench/ethernet.py
 
-bench-engine: ## Measure the engine's programs, errors and logic; a quarter of an hour
+bench-engine: ## Measure engines: programs, errors, RTL simulation, synthesis, area; an hour
 	$(BIN)python bench/engine.py --route
 
 bench-entries: ## Measure errors of every entry on eight robots, and what they cost; half an hour

@@ -1,8 +1,7 @@
-"""Measure the engine: intervals and latencies of programs, errors by entry, several robots one after the other in the
-same simulated hardware, logic of this hardware by synthesis and, with ``--route``, by place and route for an ECP5.
-Minutes, a quarter of an hour with ``--route``.
+"""Measures engines: intervals and latencies of programs, errors by entry, several robots one after the other in the
+same simulated hardware, logic by synthesis and by place and route for an ECP5, and area beside pipelines; an hour.
 
-``--part programs|errors|rtl|logic`` runs a part alone, ``--robots a,b`` takes other robots than the built-in ones.
+``--only a,b`` takes these robots, by name or file, ``name:floating`` on a floating base.
 """
 
 from __future__ import annotations
@@ -20,14 +19,16 @@ import numpy as np
 from amaranth.hdl import Module, Mux
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from figures import Part, Targets, arguments, measure, parse, section
 
-from rbdgen import load_robot
+from rbdgen import compile_robot, load_robot
+from rbdgen.compiler.cost import Cost
 from rbdgen.compiler.lowering import Traced, trace
 from rbdgen.compiler.stages import with_defaults
 from rbdgen.compiler.words import function_format
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.check import check_program
-from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.core import AROUND, Core
 from rbdgen.machines.engine.loading import writes
 from rbdgen.machines.engine.mapping import Mapped, map_network
 from rbdgen.machines.engine.scheduler import least_interval
@@ -48,16 +49,28 @@ from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.simulators import get_simulator
 
 ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
+MAIN = "iiwa14"
+INTERVALS = {"id": 100, "fd": 190, "m": 80, "minv": 140, "did": 470, "dfd": 720}
+LATENCIES = {"id": 300, "dfd": 850}
+SECONDS = 5
+"""What is asked of programs of the main robot."""
 STATES, SEED = 1024, 7
 """States at which ranges are found, and what they and those of errors begin with."""
 TRIED = 20_000
 """States at which errors are measured, half of them with free torques."""
+STALL = 0.3
+"""Share of cycles in which either side of a simulation stalls."""
 ENGINES = {
-    "4 lanes, all seven": (Core(), 1),
-    "2 cores of 4 lanes": (Core(), 2),
-    "1 lane, id": (Core(1, 1, depth=512, results=512), 1),
+    "4 lanes, all seven": (Core(), 1, 5500),
+    "2 cores of 4 lanes": (Core(), 2, None),
+    "1 lane, id": (Core(1, 1, depth=512, results=512), 1, 1800),
 }
-"""What is synthesised: cores, and how many of them."""
+"""What is synthesised: cores, how many of them, and the look-up tables that are asked for."""
+FURTHER = 4200
+"""Look-up tables that are asked for of each further core."""
+PIPELINES = (4, 16, 64, 256)
+CORES = ((1, 1), (2, 1), (4, 1), (4, 2), (4, 4), (4, 8))
+"""Intervals of pipelines, and lanes and cores, whose area is compared."""
 
 
 def robots(names: Sequence[str]) -> list[tuple[str, Robot]]:
@@ -79,44 +92,55 @@ def mapped(robot: Robot, core: Core) -> tuple[Traced, Mapped, float]:
     return traced, own, time.perf_counter() - started
 
 
-def programs(names: Sequence[str]) -> None:
-    """Intervals and latencies, with the bounds by slots and banks, words of programs and of memories."""
-    print(
-        "| robot | function | interval | bound | first word to last result word | words of a bank |"
-    )
-    print("|---|---|---|---|---|---|")
-    for name, robot in robots(names):
-        _, own, seconds = mapped(robot, Core())
+def programs(targets: Targets, args: argparse.Namespace) -> None:
+    """Intervals and latencies, with the bounds by slots and banks, words of programs and of memories, and the seconds
+    from a robot to its program."""
+    rows, made = [], []
+    for name, robot in robots(args.only or ROBOTS):
+        _, own, seconds = mapped(robot, Core(words=1024, depth=1 << 14, results=1 << 12))
         check_program(own.program)
         for function, routine in own.program.routines.items():
             schedule = routine.schedule
             least = least_interval(schedule.work, schedule.core)
-            needed = routine.allocation.needed
-            print(
-                f"| {name} | {function} | {routine.interval} | {least} | {schedule.end} | {needed} |"
+            asked = INTERVALS.get(function) if name == MAIN else None
+            found = targets.at_most(routine.interval, asked) if asked else ""
+            latency = schedule.end + AROUND
+            soon = (
+                targets.at_most(latency, LATENCIES[function])
+                if asked and function in LATENCIES
+                else ""
             )
-        print(
-            f"{name}: {own.program.depth} words of program, {len(own.program.constants.places)} constants, "
-            f"{seconds:.1f} s from robot to program",
-            flush=True,
-        )
+            values = routine.allocation.needed
+            rows.append([name, function, least, routine.interval, found, latency, soon, values])
+        limit = targets.at_most(seconds, SECONDS) if name == MAIN else ""
+        constants = len(own.program.constants.places)
+        made.append([name, own.program.depth, constants, round(seconds, 1), limit])
+    head = ["robot", "function", "bound", "interval", "", "latency of a lone task", ""]
+    section("Programs for 4 lanes and 2 banks", [*head, "words of a bank"], rows, keys=2)
+    head = ["robot", "words of program", "constants", "seconds from robot to program", ""]
+    section("From a robot to its program, all seven functions", head, made, keys=1)
 
 
-def errors(names: Sequence[str], width: int) -> None:
-    """The worst entry of every result, in units of the usual target, and how many entries miss it."""
-    for name, robot in robots(names):
-        _, own, _ = mapped(robot, Core(width=width, words=4096, depth=1 << 16))
-        targets = resolve_targets(Options(functions=common()).targets, own.network)
-        ranges = declared_ranges(robot)
-        experiment = make_experiment(own.network, ranges, SEED + 1, TRIED, targets)
-        found, flagged = experiment.measure(own.fixed)
-        worst = max(found.items(), key=lambda item: item[1].worst)
-        missed = [f"{k[0]} {e.entry}" for k, e in found.items() if e.worst > 1]
-        print(
-            f"{name}, {width} bits: worst entry {worst[1].worst:.3g} of 1e-3 ({worst[0][0]} {worst[1].entry}), "
-            f"missed {missed or 'none'}, flagged {max(flagged.values()):.2%}",
-            flush=True,
-        )
+def errors(targets: Targets, args: argparse.Namespace) -> None:
+    """The worst entry of every result, in units of the usual target, and the entries that miss it."""
+    rows = []
+    for name, robot in robots(args.only or ROBOTS):
+        for width in (32, 35):
+            _, own, _ = mapped(robot, Core(width=width, words=4096, depth=1 << 16, results=1 << 14))
+            wanted = resolve_targets(Options(functions=common()).targets, own.network)
+            experiment = make_experiment(
+                own.network, declared_ranges(robot), SEED + 1, TRIED, wanted
+            )
+            found, flagged = experiment.measure(own.fixed)
+            (function, _), worst = max(found.items(), key=lambda item: item[1].worst)
+            missed = [f"{k[0]} {e.entry}" for k, e in found.items() if e.worst > 1]
+            verdict = targets.equal(missed, []) if name in ROBOTS else ", ".join(missed) or "none"
+            most = f"{max(flagged.values()):.2%}"
+            entry = f"{function} {worst.entry}"
+            rows.append([name, width, f"{worst.worst:.2g}", entry, most, verdict])
+    head = ["robot", "bits", "worst entry, of 1e-3", "which", "tasks flagged at most", "missed"]
+    note = f"at {TRIED} states, half of them with free torques"
+    section("Errors of engines by entry, all seven functions", head, rows, note, keys=2)
 
 
 class Loaded(SharedComponent):
@@ -145,33 +169,47 @@ class Loaded(SharedComponent):
         return m
 
 
-def rtl(names: Sequence[str], count: int) -> None:
+def rtl(targets: Targets, args: argparse.Namespace) -> None:
     """All seven functions of each robot, one robot after the other, in the same simulated hardware: tasks with stalls,
     every bit against the bit-true model."""
-    core = Core(words=2048, depth=1 << 14, results=1 << 12, limits=1024)
+    core = Core(words=2048, depth=1 << 15, results=1 << 12, limits=1024)
     top = Loaded(core)
+    rows = []
     with TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "engine.v"
         source.write_text(to_verilog(top, "engine_top", "", {"i": "in", "o": "out"}))
         width = len(top.i.payload)
         design = Rtl("engine_top", (source,), width, core.width)
-        for robot_name, robot in robots(names):
-            own, _ = mapped(robot, core)[1:]
-            beats, expected = _stream(own, core, count, width)
-            stimulus = Stimulus(beats, len(expected), 0.3, 0.3, SEED)
+        for k, (robot_name, robot) in enumerate(robots(args.only or ROBOTS)):
+            _, own, _ = mapped(robot, core)
+            beats, expected = _stream(own, core, args.tasks, width)
+            stimulus = Stimulus(beats, len(expected), STALL, STALL, SEED)
             started = time.perf_counter()
-            trace = get_simulator("verilator").run(design, stimulus, folder / robot_name)
+            trace = get_simulator("verilator").run(design, stimulus, folder / f"run{k}")
             seconds = time.perf_counter() - started
             wrong = sum(a != b for a, b in zip(trace.payloads, expected, strict=True))
             values = max(r.allocation.needed for r in own.program.routines.values())
-            words = own.program.constants.words + values
-            print(
-                f"{robot_name}: {own.program.depth} words of program, {words} of a bank; of {count} tasks of each of "
-                f"{len(own.network.functions)} functions, with stalls, {wrong} of {len(expected)} result words differ; "
-                f"{seconds:.1f} s, of which {trace.build_seconds:.1f} s to compile",
-                flush=True,
+            memory = [own.program.depth, own.program.constants.words + values]
+            verdict = targets.equal(wrong, 0)
+            rows.append(
+                [robot_name, *memory, args.tasks, len(expected), wrong, verdict, round(seconds, 1)]
             )
+    head = [
+        "robot",
+        "words of program",
+        "of a bank",
+        "tasks of each function",
+        "result beats",
+        "differ",
+        "",
+    ]
+    section(
+        "Robots in the same simulated hardware",
+        [*head, "seconds, compiling included"],
+        rows,
+        keys=1,
+    )
 
 
 def _stream(own: Mapped, core: Core, count: int, width: int) -> tuple[list[int], list[int]]:
@@ -225,9 +263,10 @@ endmodule
 """
 
 
-def logic(route: bool) -> None:
-    """Look-up tables with carries, multipliers and block memories as synthesised; the clock as routed."""
-    for name, (core, count) in ENGINES.items():
+def logic(targets: Targets, args: argparse.Namespace) -> None:
+    """Look-up tables with carries, multipliers and block memories as synthesised; with ``--route`` the clock."""
+    rows, tables = [], {}
+    for name, (core, count, asked) in ENGINES.items():
         engine = EngineCores(core, count)
         verilog = to_verilog(engine, "engine", "", {"i": "in", "o": "out"})
         # inputs come through one pin and outputs leave by one, so that pins do not bind the clock
@@ -236,15 +275,37 @@ def logic(route: bool) -> None:
             directory = Path(folder)
             synthesise(directory, sources, overrides(verilog, "ecp5"), SYNTHESIS, top="top")
             used = cells(directory)
-            luts = used["LUT4"] + 2 * used["CCU2C"]
-            small = used.get("TRELLIS_DPR16X4", 0)
-            print(
-                f"{name}: {luts} look-up tables with carries, {small} small memories of 4 more each, "
-                f"{used['TRELLIS_FF']} registers, {used['MULT18X18D']} MULT18, {used['DP16KD']} EBR",
-                flush=True,
-            )
-            if route:
-                print(f"{name}: {routed(directory)}", flush=True)
+            luts = tables[name] = used["LUT4"] + 2 * used["CCU2C"]
+            verdict = targets.at_most(luts, asked) if asked else ""
+            clock = routed(directory) if args.route else ""
+            others = [used[cell] for cell in ("TRELLIS_FF", "MULT18X18D", "DP16KD")]
+            rows.append([name, luts, verdict, used.get("TRELLIS_DPR16X4", 0), *others, clock])
+    further = tables["2 cores of 4 lanes"] - tables["4 lanes, all seven"]
+    rows.append(["each further core", further, targets.at_most(further, FURTHER), *[""] * 5])
+    head = ["engine", "LUT4 and carries", "", "small memories", "registers", "MULT18", "EBR"]
+    section("Engines as synthesised for ECP5", [*head, "routed, MHz"], rows, keys=1)
+
+
+def area(targets: Targets, args: argparse.Namespace) -> None:
+    """Look-up tables and blocks of both machines over the interval, by the model."""
+    rows = []
+    for name, functions in (("id", ("id",)), ("all seven", common())):
+        for ii in PIPELINES:
+            options = Options(functions=functions, ii=ii, device="ecp5")
+            rows.append(_area_row(f"{MAIN} {name}", f"pipeline, II {ii}", options))
+        for lanes, cores in CORES:
+            options = Options(functions=functions, lanes=lanes, cores=cores, device="ecp5")
+            rows.append(_area_row(f"{MAIN} {name}", f"engine, {cores} × {lanes} lanes", options))
+    head = ["functions", "machine", "slowest interval", "look-up tables", "registers", "blocks"]
+    section("Both machines over the interval, by the ECP5's model", head, rows, keys=2)
+
+
+def _area_row(what: str, machine: str, options: Options) -> list[object]:
+    """A row of that table."""
+    design = compile_robot(load_robot(MAIN), options)
+    cost = Cost.of(design)
+    slowest = max(design.mean_interval(f) for f in design.network.functions)
+    return [what, machine, round(slowest, 1), cost.tables, cost.registers, cost.blocks]
 
 
 def routed(directory: Path) -> str:
@@ -259,31 +320,26 @@ def routed(directory: Path) -> str:
         *("--log", str(log), "--quiet"),
     ]
     run_nextpnr_ecp5(arguments)
-    lines = re.findall(r"Max frequency for clock.*?: ([\d.]+ MHz)", log.read_text(encoding="utf-8"))
-    return f"routed at {lines[-1]}"
+    lines = re.findall(r"Max frequency for clock.*?: ([\d.]+) MHz", log.read_text(encoding="utf-8"))
+    return lines[-1]
+
+
+PARTS: dict[str, Part] = {
+    "programs": programs,
+    "errors": errors,
+    "rtl": rtl,
+    "logic": logic,
+    "area": area,
+}
 
 
 def main() -> int:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--part", choices=("programs", "errors", "rtl", "logic"), help="this part alone"
-    )
-    parser.add_argument("--robots", default=",".join(ROBOTS), help="robots by name or file")
-    parser.add_argument("--width", type=int, default=32, help="bits of a word, for errors")
+    parser = arguments(__doc__, PARTS)
+    parser.add_argument("--only", type=lambda text: text.split(","), help="robots by name or file")
     parser.add_argument("--tasks", type=int, default=1000, help="tasks of each function, for rtl")
     parser.add_argument("--route", action="store_true", help="place and route as well")
-    args = parser.parse_args()
-    names = args.robots.split(",")
-    if args.part in (None, "programs"):
-        programs(names)
-    if args.part in (None, "errors"):
-        errors(names, args.width)
-    if args.part in (None, "rtl"):
-        rtl(names, args.tasks)
-    if args.part in (None, "logic"):
-        logic(args.route)
-    return 0
+    return measure(parse(parser), PARTS)
 
 
 if __name__ == "__main__":
