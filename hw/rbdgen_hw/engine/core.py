@@ -89,13 +89,10 @@ class EngineCore(SharedComponent):
     def _start(self) -> None:
         """Offer the next task; take it where it starts, or where there is no such function and none is under way."""
         m, core = self.m, self.core
-        self.head = Signal(HEAD)
-        offered, taken = Signal(), Signal()
-        m.d.comb += self.intake.taken.eq(self.intake.waiting & ~offered)
-        with m.If(~offered):
-            m.d.sync += [offered.eq(self.intake.waiting), self.head.eq(self.intake.head)]
-        with m.Elif(taken):
-            m.d.sync += offered.eq(0)
+        self.head = self.intake.head
+        offered, taken = self.intake.waiting, self.intake.taken
+        # beside what is looked up for it, so that starting it does not wait for the comparison
+        same = registered(m, self.head.code == self.choice, "same")
         aged = offered
         for k in range(AGED):
             aged = registered(m, aged & offered & ~taken, f"aged_{k}")
@@ -107,11 +104,11 @@ class EngineCore(SharedComponent):
         m.d.comb += [
             self.offers.eq(offered & self.head.known),
             self.code.eq(self.head.code),
-            self.ready.eq(self.offers & aged & has_room & (self.head.code == self.choice)),
+            self.ready.eq(self.offers & aged & has_room & same),
             self.starts.eq(self.start & self.ready),
             self.refuse.eq(offered & aged & ~self.head.known & (under_way == 0) & has_room),
             taken.eq(self.starts | self.refuse),
-            self.idle.eq((under_way == 0) & ~offered & ~self.intake.waiting),
+            self.idle.eq((under_way == 0) & ~offered),
         ]
         m.d.sync += under_way.eq(under_way + self.starts - self.answered)
         # a cycle late, which only makes less room than there is

@@ -122,18 +122,22 @@ class Intake(SharedComponent):
         ended = [ends]
         compared = [is_word]
         for k in range(COMPARING):
-            ended.append(registered(m, ended[-1], f"ended_{k}"))
             compared.append(registered(m, compared[-1], f"compared_{k}"))
+        for k in range(COMPARING - 1):
+            ended.append(registered(m, ended[-1], f"ended_{k}"))
         outside = self._outside(is_word, number)
-        with m.If(outside & (compared[-2] | compared[-1])):
+        outside &= compared[-2] | compared[-1]
+        with m.If(outside):
             m.d.sync += head.outside.eq(1)
+        whole = Signal(HEAD)
+        m.d.comb += [whole.eq(head), whole.outside.eq(head.outside | outside)]
         busy = just_taken | any_of(ended[1:])
         m.d.comb += [
             self.i.ready.eq(~busy & self.queue.w_rdy & (at_header | self.room)),
             self.words.w_en.eq(is_word),
             self.words.w_data.eq(beat),
             self.queue.w_en.eq(ended[-1]),
-            self.queue.w_data.eq(head),
+            self.queue.w_data.eq(whole),
             self.between.eq(at_header),
             self.reading.eq(just_taken),
         ]

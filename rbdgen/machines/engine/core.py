@@ -140,9 +140,9 @@ INVERSE_STEPS = (5, 8, 11)
 """The same of a number that is inverted."""
 FLAGGED = 2
 """Cycles after a result was on the bus in which a header says whether it fitted."""
-AROUND = 16
+AROUND = 14
 """Cycles from taking a lone task's last beat to offering its result's last word, beyond those of its program."""
-CLOSING = 3
+CLOSING = 2
 """Cycles beyond two for each beat in which a task is taken in."""
 WRITTEN = 2
 """Cycles from taking an operand's word of the stream to that in which it is written."""

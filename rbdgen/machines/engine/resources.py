@@ -43,8 +43,8 @@ class _Linear:
 
 
 FITTED, FITTED_WIDTH = LUT4_CHAINS, 32
-LUTS = _Linear(900, 1216, 630, 126)
-REGISTERS = _Linear(600, 1607, 356, 24)
+LUTS = _Linear(995, 995, 677, 70)
+REGISTERS = _Linear(1166, 1403, 358, 53)
 """Fitted to syntheses for ECP5 of a core of 1, 2, 4 and 8 lanes, and of two cores (``bench/engine.py``), with a place
 for each four bits of small memories; other fabrics are modelled by what a multiplexer takes of them."""
 

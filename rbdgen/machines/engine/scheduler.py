@@ -43,6 +43,7 @@ TRIES = (
     (4, 0, 500),
     (2, 0, 500),
     (4, 0, 320),
+    (7, 0, 360),
 )
 """What is tried at an interval: cycles that a sum starts later for each gap that it leaves beside itself, cycles by
 which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
@@ -51,6 +52,8 @@ COARSE, FINE = 0.02, 0.003
 SLOWER, SLOWEST = 0.04, 2.0
 """Step and end, as shares of the shortest interval that may be, in which one with an earlier answer is looked for: at
 longer ones nothing overlaps that could bind."""
+WORTH = 20
+"""By how many hundredths an answer may be later for an interval that is shorter by one."""
 LONGEST = 3.0
 """Beyond this multiple of the shortest interval that may be no schedule is looked for."""
 
@@ -142,12 +145,17 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
         tried += coarse
         if tried > LONGEST * least + coarse:
             raise NoRoomError(f"no interval up to {tried} cycles has room")
-    shorter: Schedule | None = best
-    while shorter is not None and shorter.interval - fine > least:
-        best = shorter
-        shorter = _first(work, core, best.interval - fine, order)
-    shortest = (shorter or best).interval
-    return min(_schedules(work, core, shortest, order), key=lambda found: found.end)
+    found = [best.interval]
+    while found[-1] - fine > least and _first(work, core, found[-1] - fine, order) is not None:
+        found.append(found[-1] - fine)
+    # the shortest, or the one before where its answers come that much sooner
+    best = None
+    for interval in found[-2:]:
+        own = min(_schedules(work, core, interval, order), key=lambda schedule: schedule.end)
+        if best is None or own.end / best.end - 1 < WORTH * (1 - interval / best.interval):
+            best = own
+    assert best is not None
+    return best
 
 
 def soonest(work: Work, core: Core) -> Schedule:
