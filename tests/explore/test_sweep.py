@@ -94,6 +94,19 @@ def test_intervals_and_budgets_are_alternatives() -> None:
         combinations(Options(word=18), {"multipliers": [0]})
 
 
+def test_lanes_are_an_engines_and_replicas_a_pipelines() -> None:
+    asked = {"ii": [2], "lanes": [1, 4], "cores": [1, 2], "replicas": [1, 3]}
+    places = [c.position for c in combinations(Options(), asked)]
+    assert [(p["ii"], p["replicas"], p["lanes"], p["cores"]) for p in places] == [
+        (2, 1, None, None),
+        (2, 3, None, None),
+        (None, None, 1, 1),
+        (None, None, 1, 2),
+        (None, None, 4, 1),
+        (None, None, 4, 2),
+    ]
+
+
 def test_a_budget_is_kept() -> None:
     (point,) = swept({"functions": [("id", "m")], "multipliers": [6]})
     found = figures(TASK, point)
