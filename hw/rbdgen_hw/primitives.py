@@ -239,8 +239,8 @@ ECP5_REGISTERS = {
     3: ("REG_INPUTA", "REG_INPUTB", "REG_OUTPUT", "REG_PIPELINE"),
 }
 """Registers of Lattice's block that make so many in a row."""
-GOWIN_REGISTERS = {2: ("AREG", "BREG", "PREG")}
-"""Registers of Gowin's block that make so many in a row: its operands', and the product's."""
+GOWIN_REGISTERS = {1: ("PREG",), 2: ("AREG", "BREG", "PREG")}
+"""Registers of Gowin's block that make so many in a row: the product's, and its operands' before it."""
 
 
 def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
@@ -261,7 +261,7 @@ def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
 
 
 def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
-    """Gowin GW5A's MULTALU27X18: registers before it, and one between the product and the sum that follows it.
+    """Gowin GW5A's MULTALU27X18: a register between the product and the sum that follows it, with two also before it.
 
     Not behind it: for the GW5AST-138, apycula makes the same bits whether the register there is asked for or not. What
     it neither adds nor selects is left open: a constant would be led to every pin over wires of the fabric.
