@@ -36,14 +36,8 @@ FIGURES = 6
 
 def with_replicas(design: Design, replicas: int) -> Design:
     """``design`` with so many of its accelerators behind one stream: the same schedule."""
-    tasks = design.tasks
-    several = replace(
-        tasks,
-        task=replace(tasks.task, lanes=replicas),
-        result=replace(tasks.result, lanes=replicas),
-    )
     options = replace(design.options, replicas=replicas)
-    return replace(design, options=options, tasks=several)
+    return replace(design, options=options, tasks=design.tasks.side_by_side(replicas))
 
 
 def choose_replicas(design: Design, crowded: float) -> Design:

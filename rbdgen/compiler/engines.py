@@ -148,14 +148,9 @@ def _rate(design: Design) -> float:
 
 def _with_cores(design: Design, cores: int, why: tuple[str, ...] = ()) -> Design:
     """The same program in so many cores."""
-    tasks = design.tasks
-    several = replace(
-        tasks,
-        task=replace(tasks.task, lanes=cores),
-        result=replace(tasks.result, lanes=cores),
-    )
     options = replace(design.options, cores=cores)
-    return replace(design, options=options, tasks=several, why=(*design.why, *why))
+    tasks = design.tasks.side_by_side(cores)
+    return replace(design, options=options, tasks=tasks, why=(*design.why, *why))
 
 
 def _for_link(design: Design) -> Design:

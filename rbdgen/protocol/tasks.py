@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import cached_property
 from itertools import accumulate, zip_longest
@@ -362,6 +362,11 @@ class TaskFormat:
     def replicas(self) -> int:
         """Accelerators behind the stream."""
         return self.task.lanes
+
+    def side_by_side(self, replicas: int) -> TaskFormat:
+        """The same tasks for so many accelerators behind the stream."""
+        task, result = (replace(own, lanes=replicas) for own in (self.task, self.result))
+        return replace(self, task=task, result=result)
 
     def task_rows(
         self, packets: Sequence[Sequence[int]], sizes: Iterator[int] | None = None
