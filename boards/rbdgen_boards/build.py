@@ -206,13 +206,13 @@ def fit(design: Design, board: Board, given: bool) -> Design:
 
     ConfigError if there is none, or if the given one is too fast, with what is lacking and what would fit.
     """
+    if isinstance(design.machine, Engine):
+        return _engine_that_fits(design, board)
     replicas = design.tasks.replicas
     # each replica has multipliers of its own
     limit = board.resources["multipliers"] // replicas
     if design.machine.blocks <= limit:
         return design
-    if isinstance(design.machine, Engine):
-        raise _too_many_lanes(design, board)
     # none before it is asked for: each is laid out and scheduled anew
     candidates = (at_interval(design, ii, limit) for ii in SEARCHED if ii > design.options.ii)
     fitting = next((d for d in candidates if d.machine.blocks <= limit), None)
@@ -227,13 +227,15 @@ def fit(design: Design, board: Board, given: bool) -> Design:
     raise ConfigError(f"board {board.name}: {lacking}; {remedy}")
 
 
-def _too_many_lanes(design: Design, board: Board) -> ConfigError:
-    """The complaint of an engine whose lanes take more multipliers than there are."""
-    machine = design.machine
-    lacking = board.lacking({"multipliers": design.tasks.replicas * machine.blocks})
-    cores = board.resources["multipliers"] // machine.blocks
+def _engine_that_fits(design: Design, board: Board) -> Design:
+    """``design``, an engine, if its lanes' multipliers fit ``board``; ConfigError with the cores that would."""
+    needed = design.machine.resources(design.tasks).multipliers
+    if needed <= board.resources["multipliers"]:
+        return design
+    cores = board.resources["multipliers"] // design.machine.blocks
     remedy = f"--cores {cores} would do" if cores else "use fewer --lanes"
-    return ConfigError(f"board {board.name}: {'; '.join(lacking)}; {remedy}")
+    lacking = board.lacking({"multipliers": needed})
+    raise ConfigError(f"board {board.name}: {'; '.join(lacking)}; {remedy}")
 
 
 def require_tools(board: Board) -> None:

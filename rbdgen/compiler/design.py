@@ -108,11 +108,12 @@ class Design:
     def pace(self) -> str:
         """The interval of a pipeline or the lanes of an engine, and how many accelerators there are if they are
         several, in a name."""
-        replicas = self.tasks.replicas
-        several = f"_x{replicas}" if replicas > 1 else ""
+        count = self.tasks.replicas
+        pace = f"ii{self.options.ii}"
         if isinstance(self.machine, Engine):
-            return f"engine{self.engine.program.core.lanes}{several}"
-        return f"ii{self.options.ii}{several}"
+            count = self.machine.cores
+            pace = f"engine{self.machine.program.core.lanes}"
+        return f"{pace}_x{count}" if count > 1 else pace
 
     @property
     def ii(self) -> int:
@@ -196,7 +197,7 @@ class Design:
     def mean_interval(self, function: str) -> float:
         """Cycles from task to task of ``function`` on average, in all accelerators behind the stream together: a whole
         number where it is one."""
-        return readable(self.interval(function) / self.tasks.replicas)
+        return readable(self.machine.mean_interval(function, self.tasks))
 
     def evaluations(self, function: str) -> int:
         """Evaluations in a step of a function that repeats; 1 of any other."""

@@ -20,6 +20,7 @@ from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
+from rbdgen.protocol.links import Streams
 from rbdgen.protocol.tasks import task_format
 from rbdgen.setting import OPEN
 from rbdgen.tracing.building import build_network, operand_samples
@@ -81,14 +82,15 @@ def made(
     core = core_of(lanes, options.word or WIDTHS[0])
     hurry = options.goal == "latency"
     mapped = with_program(prepared.formatted, core, progress, hurry, fit=True)
-    machine = Engine(mapped.program, target_device(options))
+    machine = Engine(mapped.program, target_device(options), cores)
     progress("check the program")
     machine.check()
     network, fixed = mapped.network, mapped.fixed
     formats = [function_format(f, network, fixed) for f in network.functions]
     # a word in each beat
     longest = max(1 + max(len(f.operands), len(f.results)) for f in formats)
-    tasks = task_format(formats, longest, longest, parameter_words(network, fixed), cores)
+    rows = cores if _takes_rows(target) else 1
+    tasks = task_format(formats, longest, longest, parameter_words(network, fixed), rows)
     return Design(
         robot=network.robot,
         options=options,
@@ -129,9 +131,9 @@ def engine_design(
         design = made(prepared, lanes, options.cores or 1, target, progress)
     if rate is None or _rate(design) >= rate:
         return design
-    needed = math.ceil(rate / _rate(design) * design.tasks.replicas)
-    if options.cores or needed > MOST_CORES:
-        most = MOST_CORES / design.tasks.replicas * _rate(design)
+    needed = math.ceil(rate / _rate(design) * design.engine.cores)
+    most = _rate(_with_cores(design, MOST_CORES))
+    if options.cores or most < rate:
         raise ConfigError(
             f"rate: {rate:g} tasks a second are more than the {_rate(design):.4g} of this engine; {needed} cores of "
             f"{tried[-1]} lanes would do, and there can be {MOST_CORES}, for {most:.4g}"
@@ -142,15 +144,21 @@ def engine_design(
 
 def _rate(design: Design) -> float:
     """Tasks a second of the slowest function."""
-    slowest = max(map(design.interval, design.network.functions))
-    return 1e6 * design.running_clock * design.tasks.replicas / slowest
+    slowest = max(map(design.mean_interval, design.network.functions))
+    return 1e6 * design.running_clock / slowest
 
 
 def _with_cores(design: Design, cores: int, why: tuple[str, ...] = ()) -> Design:
     """The same program in so many cores."""
     options = replace(design.options, cores=cores)
-    tasks = design.tasks.side_by_side(cores)
-    return replace(design, options=options, tasks=tasks, why=(*design.why, *why))
+    machine = replace(design.engine, cores=cores)
+    tasks = design.tasks.side_by_side(cores if _takes_rows(design.target) else 1)
+    return replace(design, options=options, machine=machine, tasks=tasks, why=(*design.why, *why))
+
+
+def _takes_rows(target: Target) -> bool:
+    """Whether several tasks can come side by side: a link of bytes or datagrams brings one after the other."""
+    return target.link is None or isinstance(target.link, Streams)
 
 
 def _for_link(design: Design) -> Design:
@@ -167,12 +175,14 @@ def _for_link(design: Design) -> Design:
         tried = _with_cores(design, cores)
         used = tried.machine.resources(tried.tasks).as_dict()
         room = all(used[name] <= CROWDED * n for name, n in budget.usable.items() if name in used)
-        if fed >= 1 or not room:
+        functions = design.network.functions
+        faster = any(tried.mean_interval(f) < best.mean_interval(f) for f in functions)
+        if fed >= 1 or not room or not faster:
             break
         best = tried
     if best is design:
         return design
-    count = best.tasks.replicas
+    count = best.engine.cores
     return replace(best, why=(*best.why, f"{count} cores, which {link.name} keeps at work"))
 
 

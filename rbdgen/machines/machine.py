@@ -87,6 +87,10 @@ class Machine(ABC):
     def interval(self, function: str) -> int:
         """Cycles from one task to the next in one accelerator, where nothing else runs."""
 
+    def mean_interval(self, function: str, tasks: TaskFormat) -> float:
+        """The same on average, of all accelerators behind the stream together."""
+        return self.interval(function) / tasks.replicas
+
     @abstractmethod
     def bunched_cycles(self, function: str) -> int:
         """Cycles more than their intervals that any number of tasks take at most, where nothing else runs."""

@@ -113,6 +113,7 @@ def design_report(design: Design) -> dict[str, Any]:
     """The object that ``--json`` prints and ``report.json`` holds: promises, all modelled, none measured."""
     options, graph = design.options, design.fixed.graph
     replicas = design.tasks.replicas
+    used = design.machine.resources(design.tasks).as_dict()
     part = PARTS[design.machine.kind].machine_part(design)
     return {
         "schema": SCHEMA,
@@ -128,8 +129,8 @@ def design_report(design: Design) -> dict[str, Any]:
         "replicas": replicas,
         "device": options.device,
         "clock_mhz": round(design.machine.device.megahertz, 3),
-        "multiplier_blocks": replicas * design.machine.blocks,
-        "modelled_resources": design.machine.resources(design.tasks).as_dict(),
+        "multiplier_blocks": used["multipliers"],
+        "modelled_resources": used,
         "multiplications": graph.multiplications(),
         "additions": graph.additions(),
         **part,

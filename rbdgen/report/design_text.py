@@ -201,8 +201,9 @@ def _modelled(report: dict[str, Any]) -> str:
 def _engine_lines(report: dict[str, Any]) -> list[str]:
     """Lines on an engine and its program."""
     e = report["engine"]
+    cores = f"{e['cores']} cores of " if e["cores"] > 1 else ""
     return [
-        f"engine: {e['lanes']} lanes of {e['width']} bits, {e['banks']} banks of {e['words']} words "
+        f"engine: {cores}{e['lanes']} lanes of {e['width']} bits, {e['banks']} banks of {e['words']} words "
         f"({report['multiplier_blocks']} device blocks)",
         _modelled(report),
         f"program: {e['program_words']} of {e['program_depth']} words of {e['program_bits']} bits; "

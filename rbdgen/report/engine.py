@@ -21,9 +21,9 @@ def function_promises(design: Design, function: str) -> dict[str, Any]:
         "ii_cycles": design.mean_interval(function),
         "latency_cycles": design.promised_latency(function),
         "latency_cycles_steady": design.steady_latency(function),
-        "multipliers": {"variable": design.tasks.replicas * lanes, "constant": 0},
+        "multipliers": {"variable": design.engine.cores * lanes, "constant": 0},
         "multiplications": products,
-        "tables": design.tasks.replicas,
+        "tables": design.engine.cores,
         "lookups": sum(call.kind == SINES for call in work.calls),
         "multiplier_utilization": round(products / (lanes * routine.interval), 4),
         "program": {
@@ -87,26 +87,27 @@ def fifo_table(design: Design) -> list[dict[str, Any]]:
 def machine_part(design: Design) -> dict[str, Any]:
     """The entries of a report on the machine itself."""
     program = design.engine.program
-    core, replicas = program.core, design.tasks.replicas
+    core, cores = program.core, design.engine.cores
     functions = {name: function_promises(design, name) for name in design.network.functions}
     busiest = max(own["multiplier_utilization"] for own in functions.values())
     return {
-        "multipliers": {"variable": replicas * core.lanes, "constant": 0},
-        "multiplier_widths": {f"{core.width + 1}×{core.width}": replicas * core.lanes},
+        "multipliers": {"variable": cores * core.lanes, "constant": 0},
+        "multiplier_widths": {f"{core.width + 1}×{core.width}": cores * core.lanes},
         "sine": {
-            "tables": replicas,
+            "tables": cores,
             "order": 2,
             "address_bits": ADDRESS_BITS,
             "truncation": SineMethod(2, ADDRESS_BITS).truncation,
         },
         "register_bits": design.machine.resources(design.tasks).registers,
-        "fifo_bits": replicas * core.width * (core.words + core.results),
+        "fifo_bits": cores * core.width * (core.words + core.results),
         "functions": functions,
         "multiplier_utilization": busiest,
         "submodules": [],
         "units": lane_table(design),
         "fifos": fifo_table(design),
         "engine": {
+            "cores": cores,
             "lanes": core.lanes,
             "banks": core.banks,
             "width": core.width,

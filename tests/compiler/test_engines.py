@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import pytest
 
-from rbdgen import Design, Options, compile_robot, load_robot
+from rbdgen import Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
-from rbdgen.machines.engine.core import AROUND, intake_cycles
+from rbdgen.machines.engine.core import AROUND, dealing_cycles, intake_cycles
 from rbdgen.model.setup import with_contacts, with_frames
+from rbdgen.protocol.links import get_link
 from tests.conftest import few
 
 
@@ -42,11 +43,24 @@ def test_a_word_fills_a_beat() -> None:
 def test_cores_take_so_many_tasks_at_once() -> None:
     one, three = engine(), engine(cores=3)
     assert three.mean_interval("id") == readable(one.interval("id") / 3)
-    assert three.tasks.replicas == 3
+    assert three.tasks.replicas == three.engine.cores == 3
     used, alone = (d.machine.resources(d.tasks) for d in (three, one))
     assert used.multipliers == 3 * alone.multipliers
     assert alone.luts < used.luts < 3 * alone.luts
     assert three.pace == "engine4_x3"
+
+
+def test_a_link_of_bytes_brings_tasks_to_cores_in_turn() -> None:
+    target = Target(link=get_link("serial"))
+    options = Options(machine="engine", cores=3)
+    d = compile_robot(load_robot("ur5"), options, target=target)
+    alone = engine("ur5")
+    assert d.tasks.replicas == 1
+    assert d.engine.cores == 3
+    # a beat every second cycle is what binds
+    assert d.mean_interval("id") == dealing_cycles(18)
+    assert alone.interval("id") / 3 < dealing_cycles(18) < alone.interval("id")
+    assert d.pace == "engine4_x3"
 
 
 @pytest.mark.parametrize("lanes", few([1, 2, 4, 8], 1, 4))

@@ -44,7 +44,7 @@ def test_a_rate_takes_as_many_lanes_as_it_needs(rate: float, lanes: int) -> None
 
 def test_a_higher_rate_takes_cores() -> None:
     d = chosen(Budget(rate=4e6), "iiwa14", machine="engine")
-    cores = d.tasks.replicas
+    cores = d.engine.cores
     per_core = 1e6 * d.running_clock / d.interval("id")
     assert (cores - 1) * per_core < 4e6 <= cores * per_core
     assert d.options.cores == cores

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import Design, Options, compile_robot, load_robot
+from rbdgen import Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler.design import readable
 from rbdgen.emulation import manifest_of
+from rbdgen.protocol.links import get_link
 from rbdgen.protocol.tasks import Flag
 from rbdgen_hw import marks
 from rbdgen_hw.emit import accelerator, design_verilog
@@ -56,6 +57,19 @@ def test_cores_in_lockstep(cores: int, tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
     d = compile_robot(robot, Options(functions=("id", "m"), machine="engine", cores=cores))
     check(simulated(d, "amaranth", tmp_path))
+
+
+@pytest.mark.parametrize("functions", [("fd",), ("id", "m")])
+def test_cores_that_get_tasks_in_turn(functions: tuple[str, ...], tmp_path: Path) -> None:
+    robot = load_robot("pendulum2")
+    options = Options(functions=functions, machine="engine", cores=3)
+    d = compile_robot(robot, options, target=Target(link=get_link("serial")))
+    assert d.tasks.replicas == 1
+    run = simulated(d, "amaranth", tmp_path)
+    assert run.mismatches == 0
+    for name, figures in run.functions.items():
+        assert figures.alone.latencies[0] == d.promised_latency(name)
+        assert figures.interval == pytest.approx(d.mean_interval(name), rel=0.05)
 
 
 @pytest.mark.thorough

@@ -2,7 +2,8 @@
 """An engine: cores in lockstep behind one sequencer and one program memory, and what is loaded into them.
 
 All cores whose next task is of the function that runs start it together; one of another function waits until the tasks
-under way have left. With several cores beats are rows (:mod:`rbdgen_hw.engine.rows`).
+under way have left. With several cores beats are rows (:mod:`rbdgen_hw.engine.rows`), or tasks go to cores in turn
+(:mod:`rbdgen_hw.engine.dealing`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rbdgen.machines.engine.loading import COLUMN_NUMBER_BITS, PROGRAM, ROTATING
 from rbdgen.machines.engine.program import Layout
 from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
 from rbdgen_hw.engine.core import EngineCore
+from rbdgen_hw.engine.dealing import Deal
 from rbdgen_hw.engine.loading import LOAD, Routines
 from rbdgen_hw.engine.rows import Rows
 from rbdgen_hw.engine.sequencer import ProgramMemory, Sequencer
@@ -26,7 +28,7 @@ from rbdgen_hw.logic import any_of, registered
 
 
 class EngineCores(SharedComponent):
-    """So many cores. Beats of ``i`` and ``o`` have a lane for each. ``load`` writes into memories
+    """So many cores. Beats of ``i`` and ``o`` have a lane for each if they are ``rows``. ``load`` writes into memories
     (:mod:`rbdgen.machines.engine.loading`) while all is ``idle``. ``image``: what these hold from the beginning;
     nothing without one."""
 
@@ -36,9 +38,11 @@ class EngineCores(SharedComponent):
         cores: int = 1,
         name: str = "",
         image: Image | None = None,
+        rows: bool = True,
     ) -> None:
         self.core = core
-        self.packing = Packing((core.width,), cores)
+        self.count = cores
+        self.packing = Packing((core.width,), cores if rows else 1)
         self.module_name = name
         self.image = image or Image.of(core, Layout(core).bits, ())
         beats = stream.Signature(self.packing.row_bits)
@@ -48,7 +52,7 @@ class EngineCores(SharedComponent):
         m = Module()
         self.m = m
         core = self.core
-        count = self.packing.lanes
+        count = self.count
         # a bundle that goes to several cores has a register at each
         self.cores = [EngineCore(core, self.image, int(count > 1)) for _ in range(count)]
         self.sequencer = Sequencer(core)
@@ -146,17 +150,19 @@ class EngineCores(SharedComponent):
             forward(m, self.i, own.i)
             forward(m, own.o, self.o)
             return
-        rows = Rows(self.packing)
-        instantiate(m, platform, "rows", rows)
-        forward(m, self.i, rows.i)
-        forward(m, rows.o, self.o)
+        streams = Deal(self.core.width, self.count)
+        if self.packing.lanes > 1:
+            streams = Rows(self.packing)
+        instantiate(m, platform, "streams", streams)
+        forward(m, self.i, streams.i)
+        forward(m, streams.o, self.o)
         for k, own in enumerate(self.cores):
-            forward(m, getattr(rows, f"task{k}"), own.i)
-            forward(m, own.o, getattr(rows, f"result{k}"))
+            forward(m, getattr(streams, f"task{k}"), own.i)
+            forward(m, own.o, getattr(streams, f"result{k}"))
             m.d.comb += [
-                rows.last[k].eq(own.last),
-                rows.between[k].eq(own.between),
-                rows.reading[k].eq(own.reading),
+                streams.last[k].eq(own.last),
+                streams.between[k].eq(own.between),
+                streams.reading[k].eq(own.reading),
             ]
 
 

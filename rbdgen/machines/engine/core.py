@@ -112,6 +112,12 @@ def intake_cycles(operands: int) -> int:
     return 2 * (operands + 1) + CLOSING
 
 
+def dealing_cycles(operands: int) -> int:
+    """Cycles from a task's header to that of the next where cores get tasks in turn: a beat every second cycle, and one
+    to see that a task has ended."""
+    return 2 * operands + 3
+
+
 def aligning_point(core: Core, frac: int, point: int) -> int:
     """The binary point of a power of two that moves a factor with ``frac`` bits behind its own to ``point``, at one of
     the distances of a lane. ValueError where none does."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdgen.devices.device import Device, Resources
 from rbdgen.machines.engine.check import check_program
-from rbdgen.machines.engine.core import AROUND
+from rbdgen.machines.engine.core import AROUND, dealing_cycles
 from rbdgen.machines.engine.program import Program, Routine
 from rbdgen.machines.engine.resources import estimate, multiplier_blocks
 from rbdgen.machines.machine import Buffer, Machine
@@ -18,10 +18,12 @@ from rbdgen.protocol.tasks import TaskFormat
 
 @dataclass(frozen=True)
 class Engine(Machine):
-    """A core of a ``device`` with the ``program`` of all functions."""
+    """So many ``cores`` of the device that they are ``made_for``, with the ``program`` of all functions. They stand side
+    by side behind a stream of rows, or tasks go to them in turn."""
 
     program: Program
     made_for: Device
+    cores: int = 1
 
     kind = "engine"
 
@@ -43,12 +45,12 @@ class Engine(Machine):
         return self.program
 
     def resources(self, tasks: TaskFormat) -> Resources:
-        return estimate(self.program.core, self.device, tasks.replicas)
+        return estimate(self.program.core, self.device, self.cores)
 
     def buffers(self, tasks: TaskFormat) -> Sequence[Buffer]:
         core = self.program.core
         found = []
-        for k in range(tasks.replicas):
+        for k in range(self.cores):
             found.append(Buffer(f"engine.core{k}.intake.words", core.words))
             found.append(Buffer(f"engine.core{k}.results", core.results))
         return found
@@ -57,8 +59,8 @@ class Engine(Machine):
         check_program(self.program)
 
     def latency(self, function: str, tasks: TaskFormat) -> int:
-        # cores have a register of their own behind the sequencer
-        relay = tasks.replicas > 1
+        # several cores have a register of their own behind the sequencer
+        relay = self.cores > 1
         return self.routine(function).schedule.end + AROUND + relay
 
     def steady_latency(self, function: str, tasks: TaskFormat) -> int | None:
@@ -67,6 +69,14 @@ class Engine(Machine):
 
     def interval(self, function: str) -> int:
         return self.routine(function).interval
+
+    def mean_interval(self, function: str, tasks: TaskFormat) -> float:
+        routine = self.routine(function)
+        mean = routine.interval / self.cores
+        if tasks.replicas == self.cores:
+            return mean
+        # tasks and results pass one after the other
+        return max(mean, dealing_cycles(routine.operands), routine.results + 1)
 
     def bunched_cycles(self, function: str) -> int:
         return 0

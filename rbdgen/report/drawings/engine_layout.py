@@ -19,6 +19,11 @@ _NAMES = 120
 """Room for memories' names."""
 
 
+def _cores(count: int) -> str:
+    """How many cores there are, where they are several, before what each has."""
+    return f"{count} cores of " if count > 1 else ""
+
+
 def engine_layout(design: Design) -> str:
     """The picture as SVG."""
     return _Picture(design).draw()
@@ -31,8 +36,8 @@ class _Picture(TreePicture):
         device = design.machine.device
         facts = [
             ", ".join(design.network.functions),
-            f"{core.lanes} lanes of {core.width} bits",
-            f"{design.machine.blocks} multiplier blocks",
+            f"{_cores(design.engine.cores)}{core.lanes} lanes of {core.width} bits",
+            f"{design.machine.resources(design.tasks).multipliers} multiplier blocks",
             f"{design.engine.program.depth} words of program",
             f"{device.name}, {device.megahertz:g} MHz",
         ]
