@@ -18,8 +18,8 @@ from rbdgen.protocol.tasks import TaskFormat
 
 @dataclass(frozen=True)
 class Engine(Machine):
-    """So many ``cores`` of the device that they are ``made_for``, with the ``program`` of all functions. They stand side
-    by side behind a stream of rows, or tasks go to them in turn."""
+    """So many ``cores`` of the device that they are ``made_for``, with the ``program`` of all functions. They stand
+    side by side behind a stream of rows, or tasks go to them in turn."""
 
     program: Program
     made_for: Device
