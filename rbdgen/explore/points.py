@@ -115,7 +115,8 @@ def combinations(base: Options, values: Mapping[str, Sequence[Any] | None]) -> t
             raise ConfigError(f"multipliers: must be at least 1, not {multipliers}")
         rates.append(Choice(base, Budget(multipliers=multipliers)))
     for lanes in each("lanes", []):
-        rates.append(Choice(replace(base, machine=ENGINE, lanes=lanes)))
+        # an engine has no interval to be given
+        rates.append(Choice(replace(base, machine=ENGINE, lanes=lanes, ii=Options().ii)))
     if not rates:
         rates.append(Choice(base))
     names = [axis.name for axis in AXES]

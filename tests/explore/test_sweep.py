@@ -96,7 +96,7 @@ def test_intervals_and_budgets_are_alternatives() -> None:
 
 def test_lanes_are_an_engines_and_replicas_a_pipelines() -> None:
     asked = {"ii": [2], "lanes": [1, 4], "cores": [1, 2], "replicas": [1, 3]}
-    places = [c.position for c in combinations(Options(), asked)]
+    places = [c.position for c in combinations(Options(ii=12), asked)]
     assert [(p["ii"], p["replicas"], p["lanes"], p["cores"]) for p in places] == [
         (2, 1, None, None),
         (2, 3, None, None),
