@@ -93,7 +93,11 @@ def design_label(report: dict[str, Any]) -> str:
     """Label that tells our designs of one robot apart."""
     replicas = report.get("replicas", 1)
     several = f"{replicas} accelerators, " if replicas > 1 else ""
-    return f"rbdgen, {several}II {report['ii']}, {report['precision']}, {report['device']}"
+    pace = f"II {report['ii']}"
+    if "engine" in report:
+        several = f"{report['engine']['cores']} × " if report["engine"]["cores"] > 1 else ""
+        pace = f"{report['engine']['lanes']} lanes"
+    return f"rbdgen, {several}{pace}, {report['precision']}, {report['device']}"
 
 
 def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
