@@ -11,7 +11,6 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -85,7 +84,6 @@ def robots(names: Sequence[str]) -> list[tuple[str, Robot]]:
 def mapped(robot: Robot, core: Core) -> tuple[Traced, Mapped, float]:
     """All seven functions of a robot on a core, and the seconds from the robot to the program."""
     options = with_defaults(Options(functions=common(), ii=100, programs="one"))
-    options = replace(options, seed=SEED)
     started = time.perf_counter()
     traced = trace(robot, options, declared_ranges(robot, options.limits), STATES)
     own = map_network(traced.network, traced.samples, core)

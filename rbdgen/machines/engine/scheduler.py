@@ -9,7 +9,7 @@ beside itself. What is free is kept as bits of whole numbers, a bit for each cyc
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -47,6 +47,8 @@ TRIES = (
 )
 """What is tried at an interval: cycles that a sum starts later for each gap that it leaves beside itself, cycles by
 which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
+FEW = 3
+"""So many of these until there is any schedule."""
 COARSE, FINE = 0.02, 0.003
 """Steps of the interval, as shares of the shortest that may be: until there is a schedule, and to shorten it then."""
 SLOWER, SLOWEST = 0.04, 2.0
@@ -140,13 +142,14 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
         return found
     least = least_interval(work, core)
     coarse, fine = max(round(COARSE * least), 1), max(round(FINE * least), 1)
-    tried = least
-    while (best := _first(work, core, tried, order)) is None:
+    tried, ways = least, list(TRIES)
+    # what has no place is found out late, so that until there is one only few ways are tried
+    while not _works(work, core, tried, order, ways, FEW):
         tried += coarse
         if tried > LONGEST * least + coarse:
             raise NoRoomError(f"no interval up to {tried} cycles has room")
-    found = [best.interval]
-    while found[-1] - fine > least and _first(work, core, found[-1] - fine, order) is not None:
+    found = [tried]
+    while found[-1] - fine > least and _works(work, core, found[-1] - fine, order, ways):
         found.append(found[-1] - fine)
     # the shortest, or the one before where its answers come that much sooner
     best = None
@@ -172,19 +175,41 @@ def soonest(work: Work, core: Core) -> Schedule:
     return min(found, key=lambda own: (own.end, own.interval))
 
 
+def _works(
+    work: Work,
+    core: Core,
+    interval: int,
+    order: _Order,
+    ways: list[tuple[int, int, int]],
+    most: int | None = None,
+) -> bool:
+    """Whether one of the first ``most`` of the ``ways`` gives a schedule at an interval; that one is the first then."""
+    for k, way in enumerate(ways[:most]):
+        if next(_schedules(work, core, interval, order, (way,)), None) is not None:
+            ways.insert(0, ways.pop(k))
+            return True
+    return False
+
+
 def _first(work: Work, core: Core, interval: int, order: _Order) -> Schedule | None:
     """The first schedule at an interval that one of :data:`TRIES` gives."""
     return next(_schedules(work, core, interval, order), None)
 
 
-def _schedules(work: Work, core: Core, interval: int, order: _Order) -> Iterator[Schedule]:
-    """The schedules at an interval that :data:`TRIES` give."""
+def _schedules(
+    work: Work,
+    core: Core,
+    interval: int,
+    order: _Order,
+    ways: Sequence[tuple[int, int, int]] = TRIES,
+) -> Iterator[Schedule]:
+    """The schedules at an interval that these :data:`TRIES` give."""
     for call in work.calls:
         # a call that comes every interval meets the one before
         places = {step % interval for step in steps_of(call)}
         if len(places) < len(steps_of(call)):
             return
-    for pull, urgency, spread in TRIES:
+    for pull, urgency, spread in ways:
         try:
             found = _Scheduler(work, core, interval, pull).run(order.sums(urgency, spread))
         except NoRoomError:
