@@ -26,8 +26,8 @@ from rbdgen.setting import OPEN
 from rbdgen.tracing.building import build_network, operand_samples
 from rbdgen.tracing.network import Network
 from rbdgen.tracing.trace_options import TraceOptions
-from rbdgen.wordlength.experiment import Experiment, make_experiment
-from rbdgen.wordlength.targets import resolve_targets
+from rbdgen.wordlength.experiment import VectorErrors, make_experiment
+from rbdgen.wordlength.targets import Key, resolve_targets
 
 CROWDED = 0.75
 """The share of a board that cores may take where their number is chosen."""
@@ -35,6 +35,8 @@ RANGE_STATES = 1024
 """States at which ranges are found."""
 TRIED_STATES = 4096
 """States at which errors are measured."""
+OFTEN = 0.01
+"""The share of flagged tasks from which on that is said."""
 NAMED = 3
 """Entries that miss their target and are named; of more, their number is."""
 
@@ -207,7 +209,17 @@ def _checked(
     progress("errors")
     targets = resolve_targets(options.targets, network)
     experiment = make_experiment(network, ranges, options.seed, TRIED_STATES, targets)
-    missed = _missed(experiment, formatted)
+    errors, flagged = experiment.measure(formatted.fixed)
+    often = {name: share for name, share in flagged.items() if share > OFTEN}
+    if often:
+        told = ", ".join(f"{share:.1%} of {name}" for name, share in often.items())
+        warnings.warn(
+            f"word: of tasks at declared states {told} are flagged, as something is beyond words of {width} bits: a "
+            "reciprocal near a singularity, say; narrower ranges or --machine pipeline have fewer",
+            RbdgenWarning,
+            stacklevel=2,
+        )
+    missed = _missed(errors)
     if not missed:
         return (f"words of {width} bits keep every error at {TRIED_STATES} states",)
     remedy = f"--word {WIDTHS[-1]} has smaller ones, and --machine pipeline keeps any"
@@ -218,9 +230,8 @@ def _checked(
     return (complaint,)
 
 
-def _missed(experiment: Experiment, formatted: Formatted) -> Mapping[str, float]:
+def _missed(errors: Mapping[Key, VectorErrors]) -> Mapping[str, float]:
     """Vectors and their worst entries that miss their targets, in units of these, the worst first."""
-    errors, _ = experiment.measure(formatted.fixed)
     found = {
         f"{function} {own.entry}": own.worst
         for (function, _), own in errors.items()

@@ -140,6 +140,12 @@ def test_the_usual_error_that_is_missed_is_told(monkeypatch: pytest.MonkeyPatch)
     assert "miss it" in d.why[0]
 
 
+def test_what_is_flagged_often_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rbdgen.compiler.engines.OFTEN", -1.0)
+    with pytest.warns(RbdgenWarning, match=r"word: of tasks at declared states .*% of id are"):
+        compile_robot(load_robot("pendulum2"), Options(machine="engine"))
+
+
 def test_words_may_be_longer() -> None:
     d = engine(word=35)
     assert d.engine.program.core.width == 35
