@@ -97,7 +97,8 @@ class EngineCore(SharedComponent):
         for k in range(AGED):
             aged = registered(m, aged & offered & ~taken, f"aged_{k}")
         free = Signal(range(core.results + 1), init=core.results)
-        has_room = registered(m, free >= Mux(self.head.known, self.needs, 1), "has_room")
+        # as much as a task of the choice needs, which is more than the answer of one of no function
+        has_room = registered(m, free >= self.needs, "has_room")
         # tasks that started and are not answered in full
         under_way = Signal(range(TASKS + 2))
         self.starts, self.refuse, self.answered = Signal(), Signal(), Signal()

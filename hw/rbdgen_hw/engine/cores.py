@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -98,15 +98,16 @@ class EngineCores(SharedComponent):
             instantiate(m, platform, f"routines{part}", table)
             m.d.comb += [table.code.eq(choice), table.load.eq(self.load)]
             parts.append(table.entry)
+        place, more = parts
         routine = registered(
             m,
-            parts[0].as_value(),
+            Cat(place.start, place.last, more.relevant),
             "routine",
             reset_less=True,
         )
         needs = registered(
             m,
-            parts[1].results,
+            more.results,
             "needs",
             reset_less=True,
         )

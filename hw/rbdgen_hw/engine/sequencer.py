@@ -29,6 +29,12 @@ STARTED = PREPARING + 1
 """Cycles from taking a task to telling cores that an interval begins with it."""
 
 
+def routine_layout(core: Core) -> data.StructLayout:
+    """What the sequencer is told of a routine."""
+    fields = routine_parts(core)[1] | {"relevant": routine_parts(core)[2]["relevant"]}
+    return data.StructLayout(fields)
+
+
 class ProgramMemory(SharedComponent):
     """A program's words, written in columns; ``word`` is there two cycles after its ``address``. ``init``: what columns
     hold from the beginning."""
@@ -119,7 +125,7 @@ class Sequencer(SharedComponent):
                 "ready": In(1),
                 "hold": In(1),
                 "code": In(FUNCTION_BITS),
-                "routine": In(data.StructLayout(dict(routine_parts(core)[1]))),
+                "routine": In(routine_layout(core)),
                 "start": Out(1),
                 "idle": Out(1),
                 "program_address": Out(core.depth_bits),

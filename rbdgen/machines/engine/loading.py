@@ -38,7 +38,7 @@ def columns(bits: int) -> int:
     return -(-bits // COLUMN_BITS)
 
 
-def routine_parts(core: Core) -> tuple[Mapping[str, int], ...]:
+def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
     """Parts of a routine's entry in the table, by their numbers: fields with their widths. What takes tasks asks for
     the first one, what starts them for the others. ``operands``: words of a task; ``known``: there is such a function;
     ``limits``: the number of its first operand's limits; ``start`` and ``last``: its first and its last word;
@@ -46,17 +46,19 @@ def routine_parts(core: Core) -> tuple[Mapping[str, int], ...]:
     ``results``: words of a result, with its header."""
     return (
         {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
-        {"start": core.depth_bits, "last": core.depth_bits, "relevant": 1 << STAGE_BITS},
-        {"results": core.results.bit_length()},
+        {"start": core.depth_bits, "last": core.depth_bits},
+        {"results": core.results.bit_length(), "relevant": 1 << STAGE_BITS},
     )
 
 
 def packed(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
-    """Values one above the other, in fields of these widths."""
+    """Values one above the other, in fields of these widths. ValueError where they are no word that can be written."""
     entry = at = 0
     for name, width in fields.items():
         entry |= values[name] << at
         at += width
+    if at > COLUMN_BITS:
+        raise ValueError(f"{', '.join(fields)}: take {at} bits, and a write has {COLUMN_BITS}")
     return entry
 
 
