@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,15 @@ def test_mixed_tasks_have_the_models_bits(stall: float) -> None:
     own = mapped("pendulum2")
     stream = tasks(own, common(), 40, seed=1)
     assert run(EngineCores(own.program.core), [(loads(own), stream)], stall) == stream.expected
+
+
+def test_answers_to_tasks_of_no_function_wait_for_room() -> None:
+    # no function has the code that is looked up first, and nothing takes answers for long
+    core = replace(Core(), results=16)
+    own = mapped("pendulum2", ("fd",), core)
+    beats = [join_header(UNKNOWN, tag) for tag in range(60)]
+    expected = [join_header(UNKNOWN, tag, int(Flag.FUNCTION)) for tag in range(60)]
+    assert run(EngineCores(core), [(loads(own), Stream(beats, expected))], 0.97) == expected
 
 
 def test_another_robot_runs_on_the_same_hardware() -> None:

@@ -97,8 +97,8 @@ class EngineCore(SharedComponent):
         for k in range(AGED):
             aged = registered(m, aged & offered & ~taken, f"aged_{k}")
         free = Signal(range(core.results + 1), init=core.results)
-        # as much as a task of the choice needs, which is more than the answer of one of no function
-        has_room = registered(m, free >= self.needs, "has_room")
+        # one more than a task of the choice needs, so that there is some for the answer to one of no function as well
+        has_room = registered(m, free > self.needs, "has_room")
         # tasks that started and are not answered in full
         under_way = Signal(range(TASKS + 2))
         self.starts, self.refuse, self.answered = Signal(), Signal(), Signal()
