@@ -447,7 +447,7 @@ def build(
     check_robot_name(robot)
     check_writable(BUILDS if folder is None else Path(folder))
     design = tools.flows.fit(design, tools.board, keeps_interval)
-    made_for = f"{design.name}_{design.precision}_ii{design.options.ii}_{tools.board.name}"
+    made_for = f"{design.name}_{design.precision}_{design.pace}_{tools.board.name}"
     directory = BUILDS / made_for if folder is None else Path(folder)
     with occupied(directory):
         work = directory / tools.board.name

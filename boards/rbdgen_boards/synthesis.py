@@ -19,7 +19,7 @@ from rbdgen_hw.yosys import run_script
 NETLIST = "netlist.json"
 CELLS = "cells.json"
 OVERRIDES = "overrides.v"
-SMALLER = "use a larger --ii, fewer --functions, a shorter --word or a larger --error"
+SMALLER = "use a larger --ii or --machine engine, fewer --functions or --cores, a shorter --word or a larger --error"
 """Remedies, each of which makes a design take less."""
 SPEED_SETTINGS = ("scratchpad -set abc9.verify 0", "scratchpad -set abc9.nomfs 1")
 """ABC's own check of its result and its last local search take most of its time on large designs, for a few LUTs."""

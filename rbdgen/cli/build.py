@@ -72,12 +72,12 @@ def synth(args: argparse.Namespace) -> None:
         "schema": SCHEMA,
         "robot": design.robot.name,
         "unit": unit,
-        "ii": design.options.ii,
+        "ii": design.ii,
         "family": made.family,
         "cells": made.cells,
         "seconds": seconds,
     }
-    title = f"{unit} of {design.name}, II {design.options.ii}, for {made.family}: synthesised in {seconds} s"
+    title = f"{unit} of {design.name}, {design.pace_text}, for {made.family}: synthesised in {seconds} s"
     print_result(args, report, title + "\n\n" + table(["cell", "number"], list(made.cells.items())))
 
 

@@ -18,10 +18,12 @@ from rbdgen.compiler.choices import Workshop
 from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.families import Family, compare_families
+from rbdgen.compiler.hearing import Told, heard, tell
 from rbdgen.compiler.kinds import choose_machine
 from rbdgen.compiler.stages import at_clock, at_interval
 from rbdgen.devices.registry import DEFAULT_DEVICE
 from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.pipeline.budget import Budget, Target
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
@@ -114,16 +116,22 @@ def _warn(design: Design, budget: Budget) -> None:
         available = budget.resources[name]
         most = round(FULL * budget.usable[name])
         if used > most:
-            smaller = "--programs one, " if len(design.network.programs.names) > 1 else ""
             warnings.warn(
                 f"{budget.name}: by the model, about {used} of {available} {name} would be used, and place and route "
-                f"rarely connects more than {most}; use a longer --ii, {smaller}fewer functions, a shorter word or a "
-                "larger device",
+                f"rarely connects more than {most}; {_smaller(design)}",
                 RbdgenWarning,
                 stacklevel=3,
             )
             # a warning of the registers would name the same remedies
             return
+
+
+def _smaller(design: Design) -> str:
+    """What takes less than a design does."""
+    if isinstance(design.machine, Engine):
+        return "use fewer cores or lanes, or a larger device"
+    one = "--programs one, " if len(design.network.programs.names) > 1 else ""
+    return f"use a longer --ii, {one}fewer functions, a shorter word or a larger device"
 
 
 def kept_design(
@@ -137,30 +145,19 @@ def kept_design(
     told where that is so. Its warnings come again, and it has a key by which what is made of it can be kept as well."""
     key = _design_key(robot, options, target)
     kept = cached(DESIGNS, key, SUFFIX)
-    told: list[tuple[str, type[Warning]]] = []
+    told: Told = []
     try:
         if kept is None:
-            design = _compiled(compile_it, told)
+            design = heard(compile_it, told)
             keep(DESIGNS, key, SUFFIX, zlib.compress(pickle.dumps((design, told)), 1))
         else:
             found()
             # unpickling runs code: the cache gives only what no other user can have written
             design, told = pickle.loads(zlib.decompress(kept.content))
     finally:
-        for message, category in told:
-            warnings.warn(message, category, stacklevel=2)
+        tell(told, stacklevel=2)
     object.__setattr__(design, "key", key)
     return design
-
-
-def _compiled(compile_it: Callable[[], Design], told: list[tuple[str, type[Warning]]]) -> Design:
-    """The design of ``compile_it``; its warnings are added to ``told`` instead, even where it fails."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            return compile_it()
-        finally:
-            told += [(str(w.message), w.category) for w in caught]
 
 
 def _design_key(robot: Robot, options: Options, target: Target) -> str:

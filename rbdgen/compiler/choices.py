@@ -22,6 +22,7 @@ from rbdgen.compiler.lowering import Lowered, Traced, lower, trace
 from rbdgen.compiler.stages import schedule_design, with_defaults
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
 from rbdgen.functions.algorithms import KINDS, known, needed_kinds, open_kinds
+from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.pipeline.budget import Budget, Target
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
@@ -52,19 +53,37 @@ def choose_replicas(design: Design, crowded: float) -> Design:
     if options.replicas is not None:
         return design
     alone = with_replicas(design, 1)
-    budget, link = design.target.budget, design.target.link
+    link = design.target.link
     # at a longer interval half of it brings as much as a second accelerator, for less
     fastest = options.ii == 1 and options.goal in (None, "throughput", "host")
     if link is None or not fastest:
         return alone
+    return fed_by_link(alone, with_replicas, MAX_REPLICAS, crowded)
+
+
+def fed_by_link(
+    alone: Design,
+    several: Callable[[Design, int], Design],
+    most: int,
+    crowded: float,
+) -> Design:
+    """The fewest of up to ``most`` accelerators, or cores of an engine, that take tasks as fast as a board's link and
+    room allow (:func:`choose_replicas`), and why; ``several`` makes so many of ``alone``."""
+    budget, link = alone.target.budget, alone.target.link
+    assert link is not None
     best, least = alone, _mean_cycles(alone, link)
-    limit = f"no more than {MAX_REPLICAS} can be asked for"
-    for replicas in range(2, MAX_REPLICAS + 1):
-        tried = with_replicas(alone, replicas)
+    own = _own_cycles(alone)
+    limit = f"no more than {most} can be asked for"
+    for count in range(2, most + 1):
+        tried = several(alone, count)
+        before, own = own, _own_cycles(tried)
+        if own >= before:
+            limit = "a stream of single tasks would not feed more"
+            break
         cycles = _mean_cycles(tried, link)
         # one fewer could take as many tasks by itself: the link is what binds
-        if cycles >= _own_cycles(alone) / (replicas - 1):
-            clock = design.machine.device.megahertz
+        if cycles >= _own_cycles(alone) / (count - 1):
+            clock = alone.machine.device.megahertz
             bits = link.bits_per_cycle(clock)
             limit = f"{link.name}, {bits:.3g} bits a cycle, would not feed more"
             break
@@ -73,21 +92,25 @@ def choose_replicas(design: Design, crowded: float) -> Design:
             break
         if cycles < least:
             best, least = tried, cycles
-    count = _counted(best.tasks.replicas)
-    reason = f"{count}: a task every {least:.3g} cycles; {limit}"
-    return replace(best, why=(*design.why, reason))
+    number = _counted(best)
+    reason = f"{number}: a task every {least:.3g} cycles; {limit}"
+    return replace(best, why=(*alone.why, reason))
 
 
-def _counted(replicas: int) -> str:
-    """The number of accelerators, in words."""
-    return "1 accelerator" if replicas == 1 else f"{replicas} accelerators side by side"
+def _counted(design: Design) -> str:
+    """The number of accelerators, or of an engine's cores, in words."""
+    if isinstance(design.machine, Engine):
+        count = design.machine.cores
+        return "1 core" if count == 1 else f"{count} cores"
+    count = design.tasks.replicas
+    return "1 accelerator" if count == 1 else f"{count} accelerators side by side"
 
 
 def _own_cycles(design: Design) -> float:
     """Cycles from task to task that all accelerators allow, the mean over the functions."""
     functions = design.network.functions
-    total = sum(design.interval(name) for name in functions)
-    return total / design.tasks.replicas / len(functions)
+    total = sum(design.machine.mean_interval(name, design.tasks) for name in functions)
+    return total / len(functions)
 
 
 def _mean_cycles(design: Design, link: Link) -> float:
@@ -96,7 +119,7 @@ def _mean_cycles(design: Design, link: Link) -> float:
     functions = design.network.functions
     total = 0.0
     for name in functions:
-        own = design.interval(name) / design.tasks.replicas
+        own = design.machine.mean_interval(name, design.tasks)
         total += max(own, link.interval(design.tasks, name, clock))
     return round(total / len(functions), FIGURES)
 

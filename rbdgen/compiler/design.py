@@ -116,6 +116,22 @@ class Design:
         return f"{pace}_x{count}" if count > 1 else pace
 
     @property
+    def multiplied_by(self) -> str:
+        """The option that puts several accelerators behind its stream."""
+        return "cores" if isinstance(self.machine, Engine) else "replicas"
+
+    @property
+    def pace_text(self) -> str:
+        """The same in a few words."""
+        if isinstance(self.machine, Engine):
+            core, cores = self.machine.program.core, self.machine.cores
+            engine = f"an engine of {core.lanes} lane(s)"
+            return engine if cores == 1 else f"{engine} in each of {cores} cores"
+        replicas = self.tasks.replicas
+        tasks = "a task" if replicas == 1 else f"{replicas} tasks"
+        return f"{tasks} every {self.options.ii} cycle(s)"
+
+    @property
     def ii(self) -> int:
         """Cycles in which a pipeline admits a task of a pass, or in which an engine starts one of any function."""
         if isinstance(self.machine, Engine):
@@ -171,8 +187,9 @@ class Design:
     @cached_property
     def mixed_interval(self) -> float | None:
         """Cycles per task where all functions' tasks come equally often, in a random order and without a pause. None
-        where nothing is promised: of one function only, of roll-outs, whose tasks say how long they take, and of
-        several accelerators, where a row takes as long as its longest task."""
+        where nothing is promised: of one function only, of roll-outs, whose tasks say how long they take, of several
+        accelerators, where a row takes as long as its longest task, and of engines, in which functions wait for each
+        other."""
         network = self.network
         if len(network.functions) == 1 or network.repeated or self.tasks.replicas > 1:
             return None

@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from rbdgen.compiler.choices import fed_by_link
+from rbdgen.compiler.cost import CROWDED
 from rbdgen.compiler.design import Design
+from rbdgen.compiler.stages import closed, default_algorithms
 from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError, RbdgenWarning
-from rbdgen.functions.algorithms import open_kinds, usual
 from rbdgen.machines.engine.core import LANES, WIDTHS, core_of
 from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
@@ -22,15 +24,12 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
 from rbdgen.protocol.tasks import task_format
-from rbdgen.setting import OPEN
 from rbdgen.tracing.building import build_network, operand_samples
 from rbdgen.tracing.network import Network
 from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.wordlength.experiment import VectorErrors, make_experiment
 from rbdgen.wordlength.targets import Key, resolve_targets
 
-CROWDED = 0.75
-"""The share of a board that cores may take where their number is chosen."""
 RANGE_STATES = 1024
 """States at which ranges are found."""
 TRIED_STATES = 4096
@@ -59,7 +58,7 @@ def prepare(
 ) -> Prepared:
     """The formats that ``options`` ask for. ConfigError where an error that was asked for is missed, with what would
     do; a warning where the usual error is missed."""
-    options = _with_algorithms(replace(options, machine=ENGINE))
+    options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
     network, states = build_network(robot, traced, ranges, RANGE_STATES)
@@ -84,16 +83,15 @@ def made(
     core = core_of(lanes, options.word or WIDTHS[0])
     hurry = options.goal == "latency"
     mapped = with_program(prepared.formatted, core, progress, hurry, fit=True)
-    machine = Engine(mapped.program, target_device(options), cores)
+    machine = Engine(mapped.program, target_device(options))
     progress("check the program")
     machine.check()
     network, fixed = mapped.network, mapped.fixed
     formats = [function_format(f, network, fixed) for f in network.functions]
     # a word in each beat
     longest = max(1 + max(len(f.operands), len(f.results)) for f in formats)
-    rows = cores if _takes_rows(target) else 1
-    tasks = task_format(formats, longest, longest, parameter_words(network, fixed), rows)
-    return Design(
+    tasks = task_format(formats, longest, longest, parameter_words(network, fixed))
+    alone = Design(
         robot=network.robot,
         options=options,
         ranges=prepared.ranges,
@@ -108,6 +106,7 @@ def made(
         why=prepared.why,
         target=target,
     )
+    return with_cores(alone, cores)
 
 
 def engine_design(
@@ -120,11 +119,17 @@ def engine_design(
     """The design of a robot with an engine: with the lanes and cores that ``options`` say, else the fewest that a rate
     or the smallest area need, else :data:`~rbdgen.machines.options.USUAL_LANES`, in as many cores as a board's link
     keeps at work. Errors are those of :func:`prepare` and :func:`made`."""
+    if target.budget.multipliers is not None:
+        raise ConfigError(
+            "multipliers and machine: multipliers are a pipeline's, and the machine is an engine; use lanes and cores"
+        )
     prepared = prepare(robot, options, ranges, progress)
     rate = target.budget.rate
     if rate is None and options.goal != "area":
         design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
-        return design if options.cores else _for_link(design)
+        if options.cores or target.link is None:
+            return design
+        return fed_by_link(design, with_cores, MOST_CORES, CROWDED)
     tried = [options.lanes] if options.lanes else [n for n in LANES if n <= USUAL_LANES]
     design = made(prepared, tried[0], options.cores or 1, target, progress)
     for lanes in tried[1:]:
@@ -134,14 +139,17 @@ def engine_design(
     if rate is None or _rate(design) >= rate:
         return design
     needed = math.ceil(rate / _rate(design) * design.engine.cores)
-    most = _rate(_with_cores(design, MOST_CORES))
+    most = _rate(with_cores(design, MOST_CORES))
     if options.cores or most < rate:
+        remedy = f"{needed} cores of {tried[-1]} lanes would do"
+        if most < rate:
+            remedy = f"{MOST_CORES} cores, which is the most, reach {most:.4g}"
         raise ConfigError(
-            f"rate: {rate:g} tasks a second are more than the {_rate(design):.4g} of this engine; {needed} cores of "
-            f"{tried[-1]} lanes would do, and there can be {MOST_CORES}, for {most:.4g}"
+            f"rate: {rate:g} tasks a second are more than the {_rate(design):.4g} of this engine; {remedy}"
         )
-    why = (f"{needed} cores of {tried[-1]} lanes for {rate:g} tasks a second",)
-    return _with_cores(design, needed, why)
+    design = with_cores(design, needed)
+    why = f"{needed} cores of {tried[-1]} lanes for {rate:g} tasks a second"
+    return replace(design, why=(*design.why, why))
 
 
 def _rate(design: Design) -> float:
@@ -150,49 +158,15 @@ def _rate(design: Design) -> float:
     return 1e6 * design.running_clock / slowest
 
 
-def _with_cores(design: Design, cores: int, why: tuple[str, ...] = ()) -> Design:
-    """The same program in so many cores."""
+def with_cores(design: Design, cores: int) -> Design:
+    """The same program in so many cores: side by side where several tasks can come side by side, as a link of bytes or
+    datagrams does not bring them."""
+    link = design.target.link
+    rows = link is None or isinstance(link, Streams)
+    machine = replace(design.engine, cores=cores, dealt=cores > 1 and not rows)
+    tasks = design.tasks.side_by_side(cores if rows else 1)
     options = replace(design.options, cores=cores)
-    machine = replace(design.engine, cores=cores)
-    tasks = design.tasks.side_by_side(cores if _takes_rows(design.target) else 1)
-    return replace(design, options=options, machine=machine, tasks=tasks, why=(*design.why, *why))
-
-
-def _takes_rows(target: Target) -> bool:
-    """Whether several tasks can come side by side: a link of bytes or datagrams brings one after the other."""
-    return target.link is None or isinstance(target.link, Streams)
-
-
-def _for_link(design: Design) -> Design:
-    """The design with the fewest cores that keep up with its board's link, as far as the board has room."""
-    link, budget = design.target.link, design.target.budget
-    if link is None:
-        return design
-    best = design
-    for cores in range(2, MOST_CORES + 1):
-        fed = min(
-            link.interval(best.tasks, name, design.running_clock) / best.mean_interval(name)
-            for name in design.network.functions
-        )
-        tried = _with_cores(design, cores)
-        used = tried.machine.resources(tried.tasks).as_dict()
-        room = all(used[name] <= CROWDED * n for name, n in budget.usable.items() if name in used)
-        functions = design.network.functions
-        faster = any(tried.mean_interval(f) < best.mean_interval(f) for f in functions)
-        if fed >= 1 or not room or not faster:
-            break
-        best = tried
-    if best is design:
-        return design
-    count = best.engine.cores
-    return replace(best, why=(*best.why, f"{count} cores, which {link.name} keeps at work"))
-
-
-def _with_algorithms(options: Options) -> Options:
-    """Options with the usual algorithm where one is left open."""
-    usual_ones = {kind: usual(kind).name for kind in open_kinds()}
-    still_open = {name: x for name, x in usual_ones.items() if getattr(options, name) == OPEN}
-    return replace(options, **still_open)
+    return replace(design, options=options, machine=machine, tasks=tasks)
 
 
 def _checked(

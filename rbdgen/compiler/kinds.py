@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from rbdgen.compiler.choices import Workshop, choose
 from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import engine_design
+from rbdgen.compiler.hearing import Told, heard, tell
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.machines.options import ENGINE, PIPELINE
 from rbdgen.options import Options
@@ -47,7 +49,8 @@ def _crowded(design: Design, available: Mapping[str, float]) -> bool:
 
 def _smaller(workshop: Workshop, options: Options) -> Design:
     """The smaller design of both that does what is asked for."""
-    designs, refused = [], []
+    designs: list[tuple[Design, Told]] = []
+    refused: list[Exception] = []
     for kind in options.kinds:
         own = replace(options, machine=kind)
         nothing_of_time = options.goal == "area" and not workshop.target.budget.chooses
@@ -55,14 +58,19 @@ def _smaller(workshop: Workshop, options: Options) -> Design:
             # products wait as long as they can
             own = replace(own, ii=MAX_II)
         try:
-            designs.append(_made(workshop, own))
+            told: Told = []
+            designs.append((heard(partial(_made, workshop, own), told), told))
         except (ConfigError, UnsupportedError) as error:
             refused.append(error)
     if not designs:
         raise refused[0]
+    designs.sort(key=lambda own: Cost.of(own[0]).key("area", workshop.available))
+    smaller, told = designs[0]
+    # of what is not taken nobody has to be warned
+    tell(told, stacklevel=2)
     if refused:
-        return designs[0]
-    smaller, other = sorted(designs, key=lambda d: Cost.of(d).key("area", workshop.available))
+        return smaller
+    other, _ = designs[1]
     return replace(smaller, why=(*smaller.why, _beside(smaller, other)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,13 +32,22 @@ def default_choices(options: Options) -> dict[str, str]:
     """The choices where nothing speaks for anything else. Constant factors are products where multipliers and their
     accumulators are shared: a slot of these costs less than adders."""
     constants = "multipliers" if options.ii > 1 else "logic"
-    algorithms = {kind: usual(kind).name for kind in open_kinds()}
-    return {"constants": constants, "spread": "fewest", "programs": "two", **algorithms}
+    sharing = {"constants": constants, "spread": "fewest", "programs": "two"}
+    return sharing | default_algorithms()
+
+
+def default_algorithms() -> dict[str, str]:
+    """The same of algorithms alone, of any machine."""
+    return {kind: usual(kind).name for kind in open_kinds()}
 
 
 def with_defaults(options: Options) -> Options:
     """``options`` with what they leave open as in :func:`default_choices`."""
-    found = default_choices(options)
+    return closed(options, default_choices(options))
+
+
+def closed(options: Options, found: Mapping[str, str]) -> Options:
+    """``options`` with what was ``found`` for those that they leave open."""
     still_open = {name: x for name, x in found.items() if getattr(options, name) == OPEN}
     return replace(options, **still_open)
 

@@ -80,7 +80,7 @@ class Choice:
         values[ROOT.name] = self.root
         values |= chosen_algorithms(self.options)
         values["functions"] = list(self.options.functions)
-        engine = ENGINE in self.options.kinds and len(self.options.kinds) == 1
+        engine = self.options.kinds == (ENGINE,)
         values["replicas"] = None if engine else self.options.replicas or 1
         values["cores"] = self.options.cores or 1 if engine else None
         values["word"] = self.options.word

@@ -37,7 +37,7 @@ class MachineOptions(StageOptions):
         "sharing",
         "the kind of hardware: "
         + "; or ".join(f"{name}, {summary}" for name, summary in KINDS.items()),
-        otherwise="pipeline; for a rate or --for area the smaller one",
+        otherwise="pipeline; for a rate or --for area the smaller one, and what a board has room for",
         choices=lambda: (OPEN, *KINDS),
         metavar="M",
         basic=True,
@@ -50,13 +50,12 @@ class MachineOptions(StageOptions):
         otherwise=f"{USUAL_LANES}",
         metavar="L",
     )
-
     cores: int | None = setting(
         None,
         INTEGER,
         "rate",
         "of an engine: cores of so many lanes behind one program, for so many times the tasks",
-        otherwise="1",
+        otherwise="1, or what a board has room for and its link can feed",
         least=1,
         most=MOST_CORES,
         metavar="N",

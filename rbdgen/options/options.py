@@ -213,9 +213,10 @@ class Options(MachineOptions, SharingOptions, FormatOptions, TraceOptions):
             return (ENGINE,)
         if any(getattr(self, name) != _default(name) for name in PIPELINES_ALONE):
             return (PIPELINE,)
-        if self.word is not None:
-            return (PIPELINE,) if self.word not in WIDTHS else (PIPELINE, ENGINE)
-        return PIPELINE, ENGINE
+        if self.word is None:
+            return PIPELINE, ENGINE
+        widths = {PIPELINE: range(MIN_WORD, MAX_WORD + 1), ENGINE: WIDTHS}
+        return tuple(kind for kind, own in widths.items() if self.word in own)
 
     @property
     def targets(self) -> Mapping[str, float | str]:

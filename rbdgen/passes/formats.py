@@ -23,6 +23,8 @@ from rbdgen.ir.number_formats import Format
 
 MIN_WORD, MAX_WORD = 8, 32
 """Supported word lengths, bits: below, nothing useful is left; above, exact products outgrow 64-bit arithmetic."""
+WIDEST = 35
+"""Bits of the widest words that any machine has: an engine's, which drops a product's lowest bits."""
 MARGIN = 1.25
 """Headroom over the largest sampled magnitude."""
 GUARD_BITS = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rbdgen.compiler import Design
@@ -72,18 +73,6 @@ def lane_table(design: Design) -> list[dict[str, Any]]:
     return rows
 
 
-def fifo_table(design: Design) -> list[dict[str, Any]]:
-    """One row per FIFO: of operands and of results, by core."""
-    rows = []
-    for buffer in design.machine.buffers(design.tasks):
-        core = buffer.name.split(".")[1]
-        own = {"name": buffer.name, "kind": "operands", "source": "tasks", "sink": core}
-        if buffer.name.endswith(".results"):
-            own |= {"kind": "results", "source": core, "sink": "results"}
-        rows.append(own | {"program": None, "words": 1, "depth": buffer.depth})
-    return rows
-
-
 def machine_part(design: Design) -> dict[str, Any]:
     """The entries of a report on the machine itself."""
     program = design.engine.program
@@ -105,7 +94,7 @@ def machine_part(design: Design) -> dict[str, Any]:
         "multiplier_utilization": busiest,
         "submodules": [],
         "units": lane_table(design),
-        "fifos": fifo_table(design),
+        "fifos": [asdict(f) | {"program": None, "words": 1} for f in design.engine.fifos],
         "engine": {
             "cores": cores,
             "lanes": core.lanes,

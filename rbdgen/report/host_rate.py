@@ -38,7 +38,7 @@ def host_rates(design: Design, clock: float) -> dict[str, Any]:
 
 def _core(design: Design, function: str, clock: float) -> float:
     """Tasks of a function per second that the accelerators promise."""
-    return 1e6 * clock * design.tasks.replicas / design.interval(function)
+    return 1e6 * clock / design.machine.mean_interval(function, design.tasks)
 
 
 def _link_rates(design: Design, link: Link, clock: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rbdgen.devices.registry import DeviceOptions
 from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FLAG, SATURATE, FixedGraph
 from rbdgen.ir.graph import Graph
-from rbdgen.passes.formats import MAX_WORD, MIN_WORD
+from rbdgen.passes.formats import MAX_WORD, MIN_WORD, WIDEST
 from rbdgen.passes.pipeline import (
     LOGIC,
     MULTIPLIERS,
@@ -39,8 +39,6 @@ from rbdgen.wordlength.targets import (
     entry_label,
 )
 
-WIDEST = 35
-"""Bits of the widest words that any machine has."""
 USUAL = 1e-3
 """The relative error that words are tried for first where only absolute ones are asked for."""
 NOISE_BITS, TABLE_BITS, FLOOR = 7, 3, 0.15

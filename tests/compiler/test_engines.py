@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import pytest
 
-from rbdgen import Design, Options, Target, compile_robot, load_robot
+from rbdgen import Budget, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
@@ -18,8 +19,8 @@ from tests.conftest import few
 
 
 @lru_cache
-def engine(robot: str = "pendulum2", **options: object) -> Design:
-    return compile_robot(load_robot(robot), Options(machine="engine", **options))  # type: ignore[arg-type]
+def engine(robot: str = "pendulum2", **options: Any) -> Design:
+    return compile_robot(load_robot(robot), Options(machine="engine", **options))
 
 
 def test_promises_are_those_of_the_program() -> None:
@@ -98,9 +99,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "complaint"), WRONG.values(), ids=WRONG.keys())
-def test_what_an_engine_has_not_is_refused(given: dict[str, object], complaint: str) -> None:
+def test_what_an_engine_has_not_is_refused(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError, match=f"^{complaint}"):
-        Options(**{"machine": "engine", **given})  # type: ignore[arg-type]
+        Options(**{"machine": "engine", **given})
 
 
 @pytest.mark.parametrize("name", ["lanes", "cores"])
@@ -111,7 +112,16 @@ def test_a_pipeline_has_no_lanes(name: str) -> None:
         Options(**{"ii": 4, name: 2})
 
 
+def test_multipliers_are_a_pipelines() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^multipliers and machine: multipliers are a pipeline's"
+    ):
+        compile_robot(load_robot("pendulum2"), Options(lanes=1), budget=Budget(multipliers=5))
+
+
 def test_what_is_of_one_machine_asks_for_it() -> None:
+    assert Options(word=34).kinds == ("engine",)
+    assert Options(word=32).kinds == ("pipeline", "engine")
     assert Options().kinds == ("pipeline", "engine")
     assert Options(lanes=2).kinds == ("engine",)
     assert Options(ii=4).kinds == ("pipeline",)

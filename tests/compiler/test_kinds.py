@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import pytest
 
 from rbdgen import Budget, Design, Options, compile_robot, load_robot
+from rbdgen.compiler.choices import choose
 from rbdgen.compiler.cost import Cost
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning
 
 WORD = 32
 
 
-def chosen(budget: Budget | None = None, robot: str = "pendulum2", **options: object) -> Design:
-    given = Options(word=WORD, **options)  # type: ignore[arg-type]
+def chosen(budget: Budget | None = None, robot: str = "pendulum2", **options: Any) -> Design:
+    given = Options(word=WORD, **options)
     return compile_robot(load_robot(robot), given, budget=budget)
 
 
@@ -28,6 +32,21 @@ def test_for_area_it_is_the_smaller_one() -> None:
     assert Cost.of(d).area({}) < Cost.of(other).area({})
     assert "an engine takes" in d.why[-1]
     assert "a pipeline takes" in d.why[-1]
+
+
+def test_nobody_is_warned_of_what_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warned(workshop: Any, options: Options) -> Design:
+        warnings.warn("of a pipeline", RbdgenWarning, stacklevel=2)
+        return choose(workshop, options)
+
+    monkeypatch.setattr("rbdgen.compiler.kinds.choose", warned)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        d = chosen(goal="area", device="ecp5")
+    assert d.machine.kind == "engine"
+    assert not caught
+    with pytest.warns(RbdgenWarning, match="of a pipeline"):
+        chosen(Budget(rate=60e6))
 
 
 def test_a_high_rate_asks_for_a_pipeline() -> None:
@@ -51,10 +70,10 @@ def test_a_higher_rate_takes_cores() -> None:
 
 
 def test_a_rate_beyond_all_cores_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"rate: 1e\+09 tasks a second are more than"):
+    with pytest.raises(ConfigError, match=r"rate: 1e\+09 tasks .*; 32 cores, which is the most"):
         chosen(Budget(rate=1e9), "iiwa14", machine="engine")
     with pytest.raises(
-        ConfigError, match=r"rate: .* more than the .* of this engine; 3 cores of 4"
+        ConfigError, match=r"rate: .* more than the .* of this engine; 3 cores of 4 lanes would do"
     ):
         chosen(Budget(rate=4e6), "iiwa14", machine="engine", cores=1)
 

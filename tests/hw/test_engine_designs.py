@@ -10,10 +10,11 @@ import pytest
 from rbdgen import Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler.design import readable
 from rbdgen.emulation import manifest_of
+from rbdgen.errors import ConfigError
 from rbdgen.protocol.links import get_link
 from rbdgen.protocol.tasks import Flag
 from rbdgen_hw import marks
-from rbdgen_hw.emit import accelerator, design_verilog
+from rbdgen_hw.emit import accelerator, design_verilog, link_verilog
 from rbdgen_sim.cosim import Cosimulation, cosimulate
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.simulators import get_simulator
@@ -98,6 +99,13 @@ def test_operands_outside_their_ranges_are_flagged(tmp_path: Path) -> None:
     outside = results.flags & Flag.RANGE != 0
     assert outside.tolist() == [False] * 2 + [True] * len(beyond)
     assert np.array_equal(results.tag, tags)
+
+
+def test_a_link_of_bytes_takes_no_rows() -> None:
+    d = compile_robot(load_robot("pendulum2"), Options(machine="engine", cores=2))
+    complaint = r"^cores: a link of bytes feeds one accelerator, not 2; leave cores out"
+    with pytest.raises(ConfigError, match=complaint):
+        link_verilog(d, bytes(16))
 
 
 def test_the_manifest_says_what_a_host_needs() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rbdgen import Design, UnsupportedError
+from rbdgen import Design, Options, Target, UnsupportedError, compile_robot, load_robot
 from rbdgen.functions.registry import common
+from rbdgen.protocol.links import get_link
 from rbdgen.protocol.tasks import FUNCTION_BITS, split_header
 from rbdgen_hw.emit import axi_verilog, design_verilog
 from rbdgen_hw.shells.link import SHELL_CYCLES
@@ -28,6 +29,7 @@ DESIGNS = {
     "calibratable": {"functions": ("id", "m", "did"), "ii": 4, "calibratable": True},
     "one program": {"functions": ("id", "dfd"), "ii": 2, "programs": "one"},
     "moving base": {"functions": ("id", "dfd"), "ii": 2, "moving_base": True},
+    "engine": {"functions": common(), "machine": "engine", "word": 32},
 }
 
 
@@ -67,13 +69,26 @@ def icarus(directory: Path, name: str, *options: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", few(DESIGNS, "all", "calibratable"))
+@pytest.mark.parametrize("kind", few(DESIGNS, "all", "calibratable", "engine"))
 def test_it_passes_in_icarus(kind: str, tmp_path: Path) -> None:
     d = write(kind, tmp_path)
     for options in ((), ("+seed=7",), ("+stalls=0",)):
         status, said = icarus(tmp_path, d.name, *options)
         assert status == 0, said
         assert re.search(r"^PASS \d+ tasks$", said, re.M), said
+
+
+@pytest.mark.slow
+def test_cores_that_get_tasks_in_turn_pass_in_icarus(tmp_path: Path) -> None:
+    options = Options(functions=("id", "fd"), machine="engine", cores=3)
+    target = Target(link=get_link("serial"))
+    d = compile_robot(load_robot("pendulum2"), options, target=target)
+    files = {f"{d.name}.v": design_verilog(d)} | bench_files(d, MIXED, BARE)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    status, said = icarus(tmp_path, d.name)
+    assert status == 0, said
+    assert re.search(r"^PASS \d+ tasks$", said, re.M), said
 
 
 def test_the_axi_shell_passes_in_icarus(tmp_path: Path) -> None:

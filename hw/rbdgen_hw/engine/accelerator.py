@@ -31,8 +31,8 @@ class EngineAccelerator(SharedComponent):
         program = self.design.engine.program
         words = writes(program, self.design.tasks.functions)
         image = Image.of(program.core, program.layout.bits, words)
-        count, rows = self.design.engine.cores, self.design.tasks.replicas > 1
-        cores = EngineCores(program.core, count, "engine", image, rows)
+        machine = self.design.engine
+        cores = EngineCores(program.core, machine.cores, "engine", image, machine.dealt)
         instantiate(m, platform, "engine", cores)
         forward(m, self.i, cores.i)
         forward(m, cores.o, self.o)

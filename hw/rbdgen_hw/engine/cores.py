@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -23,14 +23,15 @@ from rbdgen_hw.engine.dealing import Deal
 from rbdgen_hw.engine.loading import LOAD, Routines
 from rbdgen_hw.engine.rows import Rows
 from rbdgen_hw.engine.sequencer import ProgramMemory, Sequencer
+from rbdgen_hw.engine.streams import CoreStreams
 from rbdgen_hw.library import SharedComponent, forward, instantiate
 from rbdgen_hw.logic import any_of, registered
 
 
 class EngineCores(SharedComponent):
-    """So many cores. Beats of ``i`` and ``o`` have a lane for each if they are ``rows``. ``load`` writes into memories
-    (:mod:`rbdgen.machines.engine.loading`) while all is ``idle``. ``image``: what these hold from the beginning;
-    nothing without one."""
+    """So many cores. Beats of ``i`` and ``o`` have a lane for each, unless tasks are ``dealt``. ``load`` writes into
+    memories (:mod:`rbdgen.machines.engine.loading`) while all is ``idle``. ``image``: what these hold from the
+    beginning; nothing without one."""
 
     def __init__(
         self,
@@ -38,11 +39,11 @@ class EngineCores(SharedComponent):
         cores: int = 1,
         name: str = "",
         image: Image | None = None,
-        rows: bool = True,
+        dealt: bool = False,
     ) -> None:
         self.core = core
         self.count = cores
-        self.packing = Packing((core.width,), cores if rows else 1)
+        self.packing = Packing((core.width,), 1 if dealt else cores)
         self.module_name = name
         self.image = image or Image.of(core, Layout(core).bits, ())
         beats = stream.Signature(self.packing.row_bits)
@@ -83,7 +84,6 @@ class EngineCores(SharedComponent):
         m, sequencer = self.m, self.sequencer
         choice = Signal(FUNCTION_BITS)
         others, change = Signal(), Signal()
-        offers = [own.offers for own in self.cores]
         differ = [own.offers & (own.code != choice) for own in self.cores]
         ready = any_of(own.ready for own in self.cores)
         m.d.comb += others.eq(any_of(differ))
@@ -127,14 +127,14 @@ class EngineCores(SharedComponent):
                 own.needs.eq(needs),
                 own.start.eq(sequencer.start),
             ]
-        idle = any_of(~own.idle for own in self.cores)
-        m.d.comb += self.idle.eq(sequencer.idle & ~idle & ~any_of(offers))
+        busy = any_of(~own.idle for own in self.cores)
+        m.d.comb += self.idle.eq(sequencer.idle & ~busy)
 
     def _drained(self, change: Value) -> Value:
         """Whether the function that was chosen ran, and all of its tasks have left; of one core that says nothing, as
         its next task alone decides."""
         if len(self.cores) == 1:
-            return Signal(name="never")
+            return Const(0)
         m = self.m
         ran = Signal()
         with m.If(self.sequencer.start):
@@ -151,15 +151,15 @@ class EngineCores(SharedComponent):
             forward(m, self.i, own.i)
             forward(m, own.o, self.o)
             return
-        streams = Deal(self.core.width, self.count)
+        streams: CoreStreams = Deal(self.core.width, self.count)
         if self.packing.lanes > 1:
             streams = Rows(self.packing)
         instantiate(m, platform, "streams", streams)
         forward(m, self.i, streams.i)
         forward(m, streams.o, self.o)
         for k, own in enumerate(self.cores):
-            forward(m, getattr(streams, f"task{k}"), own.i)
-            forward(m, own.o, getattr(streams, f"result{k}"))
+            forward(m, streams.tasks[k], own.i)
+            forward(m, own.o, streams.results[k])
             m.d.comb += [
                 streams.last[k].eq(own.last),
                 streams.between[k].eq(own.between),

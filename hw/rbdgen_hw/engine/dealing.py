@@ -7,33 +7,20 @@ Every core answers in the order of its tasks, so that results come in the order 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
 
-from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.engine.streams import CoreStreams
 from rbdgen_hw.logic import any_of, selected
 
 
-class Deal(SharedComponent):
-    """Between the streams ``i`` and ``o`` of ``width`` bits and those of ``count`` cores, ``task0``, ``result0`` and so
-    on. ``between``: by core, that a header comes next, and ``reading`` that this is not known yet; ``last``: that its
-    beat is the last of a result."""
+class Deal(CoreStreams):
+    """Of ``count`` cores each gets the next task in its turn; all streams have ``width`` bits."""
 
     def __init__(self, width: int, count: int) -> None:
-        self.width = width
-        self.count = count
-        self.module_name = f"deal_{count}x{width}"
-        own = stream.Signature(width)
         super().__init__(
-            {
-                "i": In(own),
-                "o": Out(own),
-                **{f"task{k}": Out(own) for k in range(count)},
-                **{f"result{k}": In(own) for k in range(count)},
-                "between": In(count),
-                "reading": In(count),
-                "last": In(count),
-            }
+            "deal",
+            width,
+            width,
+            count,
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -46,22 +33,21 @@ class Deal(SharedComponent):
         """All beats of a task to the core whose turn it is."""
         turn = Signal(self.count, init=1)
         inside = Signal()
-        tasks = [getattr(self, f"task{k}") for k in range(self.count)]
-        ready = Cat(*(task.ready for task in tasks))
+        ready = Cat(*(task.ready for task in self.tasks))
         ends = inside & ~(self.reading & turn).any() & (self.between & turn).any()
         m.d.comb += self.i.ready.eq((ready & turn).any() & ~ends)
         with m.If(ends):
             m.d.sync += [turn.eq(turn.rotate_left(1)), inside.eq(0)]
         with m.Elif(self.i.valid & self.i.ready):
             m.d.sync += inside.eq(1)
-        for k, task in enumerate(tasks):
+        for k, task in enumerate(self.tasks):
             own = self.i.valid & turn[k] & ~ends
             m.d.comb += [task.payload.eq(self.i.payload), task.valid.eq(own)]
 
     def _collect(self, m: Module) -> None:
         """All beats of a result from the core whose turn it is."""
         turn = Signal(self.count, init=1)
-        results = [getattr(self, f"result{k}") for k in range(self.count)]
+        results = self.results
         m.d.comb += [
             self.o.valid.eq(any_of(result.valid & turn[k] for k, result in enumerate(results))),
             self.o.payload.eq(selected(list(turn), [result.payload for result in results])),

@@ -8,38 +8,26 @@ the next result of each core that had a task in the row; it leaves beat by beat 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import stream
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.wiring import In, Out
 
 from rbdgen.protocol.tasks import Packing
-from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.engine.streams import CoreStreams
 from rbdgen_hw.logic import cut
 
 ROWS = 32
 """Rows under way at most."""
 
 
-class Rows(SharedComponent):
-    """Between the streams ``i`` and ``o`` of rows and those of cores, ``task0``, ``result0`` and so on. ``between``: by
-    core, that a header comes next, and ``reading`` that this is not known yet; ``last``: that its beat is the last of a
-    result."""
+class Rows(CoreStreams):
+    """A lane of each beat for each core, as ``packing`` has them."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
-        self.module_name = f"rows_{packing.lanes}x{packing.beat_bits}"
-        rows, own = stream.Signature(packing.row_bits), stream.Signature(packing.beat_bits)
-        count = packing.lanes
         super().__init__(
-            {
-                "i": In(rows),
-                "o": Out(rows),
-                **{f"task{k}": Out(own) for k in range(count)},
-                **{f"result{k}": In(own) for k in range(count)},
-                "between": In(count),
-                "reading": In(count),
-                "last": In(count),
-            }
+            "rows",
+            packing.row_bits,
+            packing.beat_bits,
+            packing.lanes,
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -51,9 +39,8 @@ class Rows(SharedComponent):
 
     def _deal(self, m: Module, rows: SyncFIFO) -> None:
         """Each lane's beat to its core, and of each row which lanes have a task."""
-        size, count = self.packing.lane_bits, self.packing.lanes
-        lanes = cut(self.i.payload, [size] * count)
-        tasks = [getattr(self, f"task{k}") for k in range(count)]
+        lanes = cut(self.i.payload, [self.packing.lane_bits] * self.count)
+        tasks = self.tasks
         keeps = Cat(*(lane[-1] for lane in lanes))
         ready = Cat(*(task.ready for task in tasks))
         # where no core waits for the rest of a task
@@ -70,10 +57,9 @@ class Rows(SharedComponent):
 
     def _collect(self, m: Module, rows: SyncFIFO) -> None:
         """The results of the oldest row, beat by beat."""
-        count = self.packing.lanes
-        results = [getattr(self, f"result{k}") for k in range(count)]
-        done = Signal(count)
-        left = Signal(count)
+        results = self.results
+        done = Signal(self.count)
+        left = Signal(self.count)
         valid = Cat(*(result.valid for result in results))
         m.d.comb += left.eq(Mux(rows.r_rdy, rows.r_data & ~done, 0))
         payload = []

@@ -134,10 +134,10 @@ class ShellBuilder:
     """Writes the module of a shell, ``ports``."""
 
     def __init__(self, ports: DatagramShell, platform: object) -> None:
-        tasks = ports.design.tasks
+        tasks, option = ports.design.tasks, ports.design.multiplied_by
         if tasks.replicas > 1:
             raise ConfigError(
-                f"replicas: a link of datagrams feeds one accelerator, not {tasks.replicas}; leave replicas out, or "
+                f"{option}: a link of datagrams feeds one accelerator, not {tasks.replicas}; leave {option} out, or "
                 "use the AXI shell"
             )
         self.ports = ports

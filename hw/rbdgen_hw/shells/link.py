@@ -77,10 +77,10 @@ class LinkShell(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        tasks = self.design.tasks
+        tasks, option = self.design.tasks, self.design.multiplied_by
         if tasks.replicas > 1:
             raise ConfigError(
-                f"replicas: a link of bytes feeds one accelerator, not {tasks.replicas}; leave replicas out, or use "
+                f"{option}: a link of bytes feeds one accelerator, not {tasks.replicas}; leave {option} out, or use "
                 "the AXI shell"
             )
         receiver = Receiver(tasks)

@@ -189,7 +189,8 @@ def testbench_files(design: Design, count: int, shell: str) -> dict[str, str]:
     replicas = design.tasks.replicas
     if replicas > 1:
         raise UnsupportedError(
-            f"testbench: drives one accelerator, not {replicas} behind one stream; leave it out, or use --replicas 1"
+            f"testbench: drives one accelerator, not {replicas} behind one stream; leave it out, or use "
+            f"--{design.multiplied_by} 1"
         )
     vectors = make_vectors(design, count, design.options.seed + SEED)
     name = f"{design.name}{shell}_tb"

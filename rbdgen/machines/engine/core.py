@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rbdgen.ir.number_formats import Format
+from rbdgen.passes.formats import WIDEST
 
 STEP = 4
 """Binary points are multiples of so many bits, so that few distances are left between them."""
@@ -18,7 +19,7 @@ GUARD = 3
 """Bits of a sum beyond those of a lane's terms."""
 LANES = {1: 1, 2: 1, 4: 2, 8: 4}
 """Lanes that a core may have, and the banks that it then has."""
-WIDTHS = range(32, 36)
+WIDTHS = range(32, WIDEST + 1)
 """Bits that words may have."""
 STAGE_BITS = 3
 """Bits of a stage: a task takes at most so many intervals as they can number."""

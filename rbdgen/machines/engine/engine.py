@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,13 +18,26 @@ from rbdgen.protocol.tasks import TaskFormat
 
 
 @dataclass(frozen=True)
+class Fifo:
+    """A FIFO of single words: its path (``name``), what it is for (``kind``), where words come from and go to, and how
+    many it holds at most."""
+
+    name: str
+    kind: str
+    source: str
+    sink: str
+    depth: int
+
+
+@dataclass(frozen=True)
 class Engine(Machine):
-    """So many ``cores`` of the device that they are ``made_for``, with the ``program`` of all functions. They stand
-    side by side behind a stream of rows, or tasks go to them in turn."""
+    """So many ``cores`` of the device that they are ``made_for``, with the ``program`` of all functions. They are
+    accelerators side by side behind a stream of rows, or one accelerator that has tasks ``dealt`` to them in turn."""
 
     program: Program
     made_for: Device
     cores: int = 1
+    dealt: bool = False
 
     kind = "engine"
 
@@ -48,12 +62,7 @@ class Engine(Machine):
         return estimate(self.program.core, self.device, self.cores)
 
     def buffers(self, tasks: TaskFormat) -> Sequence[Buffer]:
-        core = self.program.core
-        found = []
-        for k in range(self.cores):
-            found.append(Buffer(f"engine.core{k}.intake.words", core.words))
-            found.append(Buffer(f"engine.core{k}.results", core.results))
-        return found
+        return [Buffer(fifo.name, fifo.depth) for fifo in self.fifos]
 
     def check(self) -> None:
         check_program(self.program)
@@ -68,18 +77,23 @@ class Engine(Machine):
         return None
 
     def interval(self, function: str) -> int:
-        return self.routine(function).interval
+        return math.ceil(self._mean(function))
 
     def mean_interval(self, function: str, tasks: TaskFormat) -> float:
+        return self._mean(function) / tasks.replicas
+
+    def _mean(self, function: str) -> float:
+        """Cycles from task to task in one accelerator, on average."""
         routine = self.routine(function)
-        mean = routine.interval / self.cores
-        if tasks.replicas == self.cores:
-            return mean
+        if not self.dealt:
+            return routine.interval
         # tasks and results pass one after the other
-        return max(mean, dealing_cycles(routine.operands), routine.results + 1)
+        passing = max(dealing_cycles(routine.operands), routine.results + 1)
+        return max(routine.interval / self.cores, passing)
 
     def bunched_cycles(self, function: str) -> int:
-        return 0
+        # tasks that are dealt start as many at once as there are cores
+        return self.routine(function).interval if self.dealt else 0
 
     def step_cycles(self, function: str) -> int:
         return 0
@@ -92,6 +106,17 @@ class Engine(Machine):
         return None
 
     # inside
+
+    @property
+    def fifos(self) -> Sequence[Fifo]:
+        """The FIFOs of all cores."""
+        core = self.program.core
+        found = []
+        for k in range(self.cores):
+            own = f"engine.core{k}"
+            found.append(Fifo(f"{own}.intake.words", "operands", "tasks", own, core.words))
+            found.append(Fifo(f"{own}.results", "results", own, "results", core.results))
+        return found
 
     def routine(self, function: str) -> Routine:
         """The program of a function."""

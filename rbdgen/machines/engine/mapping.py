@@ -12,8 +12,9 @@ from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import work_of
-from rbdgen.machines.engine.program import Program, make_program, needed_core
+from rbdgen.machines.engine.program import Program, make_program
 from rbdgen.machines.engine.scheduler import schedule, soonest
+from rbdgen.machines.engine.sizes import needed_core
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.tracing.execute import feedback
 from rbdgen.tracing.network import Network

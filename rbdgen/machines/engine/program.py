@@ -7,7 +7,7 @@ in the same words as what the next tasks do in theirs; fields that act on a task
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from rbdgen.errors import ConfigError
@@ -16,8 +16,6 @@ from rbdgen.machines.engine.allocation import (
     Constants,
     allocate,
     check_constants,
-    needed_words,
-    place_constants,
     rotated,
 )
 from rbdgen.machines.engine.core import (
@@ -31,6 +29,7 @@ from rbdgen.machines.engine.core import (
 )
 from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Value, Work
 from rbdgen.machines.engine.scheduler import Schedule, delays
+from rbdgen.machines.engine.sizes import check_sizes, constants_of
 from rbdgen.machines.engine.special import SINES
 
 KINDS = (PRODUCT, SUM, DIFFERENCE)
@@ -154,66 +153,10 @@ class Program:
         )
 
 
-ROWS = 512
-"""Words by which memories grow: those of a block memory of 36 bits."""
-MOST_WORDS, MOST_DEPTH = 4096, 1 << 16
-"""Words of a bank, and of a program, that there may be at most."""
-
-
-def needed_core(core: Core, schedules: Mapping[str, Schedule]) -> Core:
-    """The core with memories as large as these schedules need. ConfigError where there are none that do."""
-    constants = _constants(schedules, core)
-    needed = max(needed_words(schedule) for schedule in schedules.values())
-    # a power of two, as addresses wrap around
-    words = 1 << (max(constants.words + needed, ROWS) - 1).bit_length()
-    depth = _rows(sum(schedule.interval for schedule in schedules.values()))
-    for name, count, most in (("bank", words, MOST_WORDS), ("program", depth, MOST_DEPTH)):
-        if count > most:
-            raise ConfigError(
-                f"{', '.join(schedules)}: {count} words of each {name} are needed, and there can be {most}; ask for "
-                "fewer functions"
-            )
-    # all tasks that are under way have room, and one more, so that none waits for it
-    results = max((s.stages + 1) * (len(s.work.results) + 1) for s in schedules.values())
-    operands = sum(len(s.work.inputs) for s in schedules.values())
-    return replace(
-        core, words=words, depth=depth, results=_rows(results), limits=_rows(2 * operands) // 2
-    )
-
-
-def _rows(count: int) -> int:
-    """So many words in whole block memories."""
-    return -(-count // ROWS) * ROWS
-
-
-def _constants(schedules: Mapping[str, Schedule], core: Core) -> Constants:
-    """Places of all constants, zero among them."""
-    raw = [x for schedule in schedules.values() for x in schedule.work.constants]
-    return place_constants([0, *raw], core)
-
-
-def _check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
-    """ConfigError where program memory or the room for results is too small."""
-    depth = sum(schedule.interval for schedule in schedules.values())
-    needed = needed_core(core, schedules)
-    if depth > core.depth:
-        raise ConfigError(
-            f"program: {depth} words are needed, {depth - core.depth} more than there are; an engine with "
-            f"{needed.depth} would do, or fewer functions"
-        )
-    for name, schedule in schedules.items():
-        count = len(schedule.work.results) + 1
-        if count > core.results:
-            raise ConfigError(
-                f"function {name!r}: its results take {count} words, {count - core.results} more than there are; an "
-                f"engine with {needed.results} would do"
-            )
-
-
 def make_program(core: Core, schedules: Mapping[str, Schedule]) -> Program:
     """The program of these schedules. ConfigError where something does not fit the core."""
-    _check_sizes(core, schedules)
-    constants = _constants(schedules, core)
+    check_sizes(core, schedules)
+    constants = constants_of(schedules, core)
     rotating = check_constants(constants, core)
     layout = Layout(core)
     routines = {}

@@ -112,8 +112,8 @@ class _Chart:
         """The slots of all lanes, and the special unit's calls."""
         canvas = self.canvas
         found: dict[tuple[int, str], list[int]] = defaultdict(list)
-        for number_, cycle, kind in slots(routine):
-            found[number_, kind].append(cycle)
+        for row, cycle, kind in slots(routine):
+            found[row, kind].append(cycle)
         for row in range(self.lanes):
             base = first + row * _ROW + _BAR + 1
             canvas.text(x - 8, base - 2, lane(row), "small end")

@@ -1,0 +1,69 @@
+"""Memories: as large as programs need, or whether those of a core are large enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rbdgen.errors import ConfigError
+from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.scheduler import Schedule
+
+ROWS = 512
+"""Words by which memories grow: those of a block memory of 36 bits."""
+MOST_WORDS, MOST_DEPTH = 4096, 1 << 16
+"""Words of a bank, and of a program, that there may be at most."""
+
+
+def needed_core(core: Core, schedules: Mapping[str, Schedule]) -> Core:
+    """The core with memories as large as these schedules need. ConfigError where there are none that do."""
+    constants = constants_of(schedules, core)
+    needed = max(needed_words(schedule) for schedule in schedules.values())
+    # a power of two, as addresses wrap around
+    words = 1 << (max(constants.words + needed, ROWS) - 1).bit_length()
+    depth = _rows(sum(schedule.interval for schedule in schedules.values()))
+    for name, count, most in (("bank", words, MOST_WORDS), ("program", depth, MOST_DEPTH)):
+        if count > most:
+            raise ConfigError(
+                f"{', '.join(schedules)}: {count} words of each {name} are needed, and there can be {most}; ask for "
+                "fewer functions"
+            )
+    # all tasks that are under way have room, and one more, so that none waits for it
+    results = max((s.stages + 1) * (len(s.work.results) + 1) for s in schedules.values())
+    operands = sum(len(s.work.inputs) for s in schedules.values())
+    return replace(
+        core, words=words, depth=depth, results=_rows(results), limits=_rows(2 * operands) // 2
+    )
+
+
+def _rows(count: int) -> int:
+    """So many words in whole block memories."""
+    return -(-count // ROWS) * ROWS
+
+
+def constants_of(schedules: Mapping[str, Schedule], core: Core) -> Constants:
+    """Places of all constants, zero among them."""
+    raw = [x for schedule in schedules.values() for x in schedule.work.constants]
+    return place_constants([0, *raw], core)
+
+
+def check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
+    """ConfigError where program memory or the room for results is too small."""
+    depth = sum(schedule.interval for schedule in schedules.values())
+    if depth > core.depth:
+        needed = needed_core(core, schedules).depth
+        raise ConfigError(
+            f"program: {depth} words are needed, {depth - core.depth} more than there are; an engine with {needed} "
+            "would do, or fewer functions"
+        )
+    for name, schedule in schedules.items():
+        count = len(schedule.work.results) + 1
+        # tasks start where there is room for a word more
+        lacking = count + 1 - core.results
+        if lacking > 0:
+            needed = needed_core(core, schedules).results
+            raise ConfigError(
+                f"function {name!r}: its results need {count + 1} words, {lacking} more than there are; an engine with "
+                f"{needed} would do"
+            )
