@@ -20,7 +20,7 @@ from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import VISCOUS, Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
 from rbdgen.protocol.tasks import task_format
@@ -57,7 +57,11 @@ def prepare(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Prepared:
     """The formats that ``options`` ask for. ConfigError where an error that was asked for is missed, with what would
-    do; a warning where the usual error is missed."""
+    do, and for dry friction; a warning where the usual error is missed."""
+    if any(any(robot.rubs(i)) for i in range(len(robot.bodies))):
+        raise ConfigError(
+            f"friction {robot.friction!r}: engines compute no dry friction; give {VISCOUS!r}, or --machine pipeline"
+        )
     options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
@@ -124,32 +128,41 @@ def engine_design(
             "multipliers and machine: multipliers are a pipeline's, and the machine is an engine; use lanes and cores"
         )
     prepared = prepare(robot, options, ranges, progress)
-    rate = target.budget.rate
-    if rate is None and options.goal != "area":
-        design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
-        if options.cores or target.link is None:
-            return design
-        return fed_by_link(design, with_cores, MOST_CORES, CROWDED)
+    if target.budget.rate is not None or options.goal == "area":
+        return _smallest(prepared, options, target, progress)
+    design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
+    if options.cores or target.link is None:
+        return design
+    return fed_by_link(design, with_cores, MOST_CORES, CROWDED)
+
+
+def _smallest(
+    prepared: Prepared,
+    options: Options,
+    target: Target,
+    progress: Callable[[str], None],
+) -> Design:
+    """The fewest lanes, and only then cores, that reach a rate; the fewest lanes there are without one."""
+    rate = target.budget.rate or 0.0
     tried = [options.lanes] if options.lanes else [n for n in LANES if n <= USUAL_LANES]
-    design = made(prepared, tried[0], options.cores or 1, target, progress)
-    for lanes in tried[1:]:
-        if rate is None or _rate(design) >= rate:
+    lanes, design = tried[0], made(prepared, tried[0], options.cores or 1, target, progress)
+    for more in tried[1:]:
+        if _rate(design) >= rate:
             return design
-        design = made(prepared, lanes, options.cores or 1, target, progress)
-    if rate is None or _rate(design) >= rate:
+        lanes, design = more, made(prepared, more, options.cores or 1, target, progress)
+    if _rate(design) >= rate:
         return design
     needed = math.ceil(rate / _rate(design) * design.engine.cores)
     most = _rate(with_cores(design, MOST_CORES))
     if options.cores or most < rate:
-        remedy = f"{needed} cores of {tried[-1]} lanes would do"
+        remedy = f"{needed} cores of {lanes} lanes would do"
         if most < rate:
             remedy = f"{MOST_CORES} cores, which is the most, reach {most:.4g}"
         raise ConfigError(
             f"rate: {rate:g} tasks a second are more than the {_rate(design):.4g} of this engine; {remedy}"
         )
-    design = with_cores(design, needed)
-    why = f"{needed} cores of {tried[-1]} lanes for {rate:g} tasks a second"
-    return replace(design, why=(*design.why, why))
+    why = f"{needed} cores of {lanes} lanes for {rate:g} tasks a second"
+    return replace(with_cores(design, needed), why=(*design.why, why))
 
 
 def _rate(design: Design) -> float:

@@ -221,7 +221,7 @@ def test_a_netlist_that_leaves_a_placer_no_room_is_one_line() -> None:
     with pytest.raises(
         ConfigError,
         match=r"^board tang_mega_138k_pro: the design takes 131329 of 138240 luts, 40000 of them for registers alone, "
-        r"and nextpnr hardly finds places for more than 131328; use a larger --ii, ",
+        r"and nextpnr hardly finds places for more than 131328; use a larger --ii or --machine engine, ",
     ):
         gowin.require_places(board, most + 1, 40000)
 
