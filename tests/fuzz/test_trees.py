@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from rbdgen import Options, Robot, compile_robot, golden
 from rbdgen.compiler import Design
 from rbdgen.functions.registry import common
+from rbdgen.machines.engine.mapping import Mapped
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from tests.fuzz.effort import examples
 from tests.fuzz.refusals import attempt
 from tests.fuzz.trees import driven, robots
 from tests.golden.pinocchio import differences, model_of_bodies, ours, reference, states
 from tests.hw.test_joint_types import simulated_mismatches
+from tests.machines.engine.test_model import differences as different_words
 
 TOLERANCE = 1e-7
 """Of float64 beside Pinocchio, relative to an output's largest: trees may be ill-conditioned."""
@@ -93,6 +95,32 @@ def test_hardware_keeps_its_errors(robot: Robot, options: dict[str, Any]) -> Non
             assert relative_errors(d, tasks, tasks.expected)[0] < 1.5 * ERROR, function
         elif function in WELL_CONDITIONED:
             assert relative_errors(d, tasks, tasks.expected)[0] < COARSE, function
+
+
+@st.composite
+def engines(draw: Any) -> dict[str, Any]:
+    """Options of a design with an engine."""
+    functions = draw(st.lists(st.sampled_from(common()), min_size=1, max_size=2, unique=True))
+    return {
+        "functions": tuple(f for f in common() if f in functions),
+        "machine": "engine",
+        "lanes": draw(st.sampled_from([1, 2, 4, 8])),
+        "word": draw(st.sampled_from([32, 33, 35])),
+        "forces": not {"m", "minv"}.issuperset(functions) and draw(st.booleans()),
+        "goal": draw(st.sampled_from([None, "latency"])),
+    }
+
+
+@examples(6)
+@given(driven(most=4), engines())
+def test_an_engine_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
+    d = compiled(robot, options)
+    if d is None:
+        return
+    # its program passed its check; here its very words are executed
+    own = Mapped(d.network, d.fixed, d.signal_ranges, d.engine.program)
+    for function in d.network.functions:
+        assert different_words(own, function) == 0
 
 
 @examples(2)

@@ -40,7 +40,8 @@ def compose(
     function: str,
     core: Core,
 ) -> Composition:
-    """The graph of a function. UnsupportedError for one that repeats, and where parameters are loaded."""
+    """The graph of a function. UnsupportedError for one that repeats, for one without results, and where parameters are
+    loaded."""
     if function == network.repeated_name:
         raise UnsupportedError(
             f"function {function!r}: programs of engines have no loops; leave it out"
@@ -67,6 +68,11 @@ def compose(
                 target = fixed.formats[fixed.graph.inputs[name]]
                 operands[name] = made.handed_on(found[source], target, name)
     names = [w.name for w in network.result_words(function)]
+    if not names:
+        raise UnsupportedError(
+            f"function {function!r}: all of its results are zero for this robot, and engines give no answer without "
+            "words; leave it out, or take --machine pipeline"
+        )
     found = made.copied(operands, names)
     return Composition(function, made.graph(found), tuple(given), tuple(names))
 
@@ -170,12 +176,18 @@ class _Composer:
         fmt: Format,
         point: int | None,
     ) -> int:
-        """A sum of which one addend is left: that addend, or a product by one that moves its point."""
+        """A sum of which one addend is left: that addend, or a product by one, or a sum with zero, of another point."""
         assert point is not None
         own = self.formats[a]
         if sign > 0 and own == fmt and point >= own.frac:
             return a
-        frac = aligning_point(self.core, own.frac, point)
+        try:
+            frac = aligning_point(self.core, own.frac, point)
+        except ValueError:
+            # two addends of one point are moved by other distances
+            zero = self._node(Node("const", (), 0.0, ""), Format(2, own.frac))
+            both = Terms(addends=(sign, sign))
+            return self._node(Node("sum", (a, zero), both, node.owner), fmt, point)
         one = self._node(Node("const", (), 1.0, ""), Format(frac + 2, frac))
         return self._node(Node("sum", (a, one), Terms(products=(sign,)), node.owner), fmt, point)
 

@@ -12,6 +12,7 @@ from rbdgen.ir.exactness import exact_sum
 from rbdgen.ir.fixed import FLAG, FixedGraph, verify_fixed
 from rbdgen.ir.graph import Graph, Node, verify
 from rbdgen.ir.number_formats import Format
+from rbdgen.ir.ops import require
 from rbdgen.ir.terms import PRODUCT, Terms, gathered
 from rbdgen.machines.engine.core import (
     ANGLE_POINT,
@@ -30,10 +31,10 @@ from rbdgen.passes.ranges import FoundRanges, find_ranges
 
 LANES = "lanes"
 """The submodule of all that lanes compute."""
+OPERATIONS = ("input", "const", "sum", "shift")
+"""Operations that lanes have; the special unit has its own."""
 MARGIN = 1.6
 """Headroom over the largest sampled magnitude: free tasks go somewhat beyond the states that were sampled."""
-ONE_POINT = 16
-"""Binary point of the one of which powers of two are made."""
 FEWER = 8
 """Of so many states one says what is always zero."""
 
@@ -52,7 +53,8 @@ def engine_graph(
     vectors: Mapping[str, str],
 ) -> Graph:
     """A traced graph as engines compute it: all that lanes compute belongs to one submodule, so that sums go across
-    bodies; constant factors are products, and of moves by powers of two only doubled terms are left."""
+    bodies; constant factors are products, and of moves by powers of two only doubled terms are left. ConfigError for
+    one with operations that engines have not."""
     some = some_of(samples, max(len(next(iter(samples.values()), ())) // FEWER, 1))
     graph = zero_cancelled(graph, some)
     graph = drop_zero_results(graph, vectors)
@@ -61,6 +63,7 @@ def engine_graph(
     graph = fuse_dots(multiply_constants(graph))
     graph = _without_shifts(graph)
     graph = call_special(graph)
+    require((node.op for node in graph.nodes if not is_special(node)), OPERATIONS, "engines")
     verify(graph)
     return graph
 
@@ -254,8 +257,10 @@ class _Chooser:
         if not node.attr:
             return Format(2, 0)
         if any(self.graph.nodes[u].op == "rescale" for u in self.graph.users[i]):
-            # the one of which powers of two are made, where exact arithmetic has room for them
-            return Format(ONE_POINT + 2, ONE_POINT)
+            # the one of which powers of two are made: so many bits behind its point that those of any number have room
+            least = self.core.power_point - (self.core.width - 2)
+            frac = -(-least // STEP) * STEP
+            return Format(frac + 2, frac)
         fmt = self.core.format(integer_bits(abs(node.attr)))
         raw = int(fmt.quantise(node.attr))
         return Format(abs(raw).bit_length() + 1, fmt.frac)

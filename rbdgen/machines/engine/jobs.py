@@ -2,7 +2,7 @@
 
 In a slot a lane takes two values, of which it can double the first, and adds their product, sum or difference to its
 accumulator. A term that stands alone, or whose point is none that the lane moves to its sum's, is a product with a
-power of two.
+power of two, or a sum with zero where there is no such power.
 """
 
 from __future__ import annotations
@@ -232,7 +232,12 @@ class _Worker:
         for left in waiting.values():
             alone += left
         for own in alone:
-            power = aligning_point(self.core, own.frac, point)
+            try:
+                power = aligning_point(self.core, own.frac, point)
+            except ValueError:
+                zero = _Addend(own.sign, Value(), own.frac, double=False)
+                slots.append(self._pair(own, zero, self._distance(i, own.frac + LIFT - point)))
+                continue
             distance = own.frac + power - self.core.cut - point
             x, y = self._ports(Value(raw=1 << power), own.value)
             distance = self._distance(i, distance)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.fixed import FLAG, FixedGraph
 from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import work_of
 from rbdgen.machines.engine.program import Program, make_program
-from rbdgen.machines.engine.scheduler import schedule, soonest
+from rbdgen.machines.engine.scheduler import NoRoomError, schedule, soonest
 from rbdgen.machines.engine.sizes import needed_core
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.tracing.execute import feedback
@@ -75,7 +76,12 @@ def with_program(
     for function in network.functions:
         progress(f"program of {function}")
         work = work_of(compose(network, fixed, function, core), core)
-        schedules[function] = soonest(work, core) if hurry else schedule(work, core)
+        try:
+            schedules[function] = soonest(work, core) if hurry else schedule(work, core)
+        except NoRoomError as error:
+            raise ConfigError(
+                f"function {function!r}: {error}; use other lanes, or --machine pipeline"
+            ) from None
     if fit:
         core = needed_core(core, schedules)
     program = make_program(core, schedules)

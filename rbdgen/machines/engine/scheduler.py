@@ -500,5 +500,6 @@ class _Scheduler:
         """When result words are read to be sent: in their order, behind everything that may raise the task's flag, and
         within one interval, so that no task's words come between those of another."""
         ends = [place.last + RESULT for place in self.placed.values()]
-        header = max(*ends, *self.written.values()) + FLAGGED
+        # a function may have nothing but constant results
+        header = max([0, *ends, *self.written.values()]) + FLAGGED
         return tuple(header + 1 + k for k in range(len(self.work.results)))
