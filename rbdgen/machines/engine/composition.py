@@ -116,11 +116,22 @@ class _Composer:
         name: str,
     ) -> int:
         """A result of one pass as an operand of the next."""
-        if i != ZERO and self.formats[i] != target and not self.nodes[i].is_const:
+        if i == ZERO or self.formats[i] == target:
+            return i
+        if not self.nodes[i].is_const:
             raise UnsupportedError(
                 f"operand {name!r}: must have the format of what is handed on to it"
             )
-        return i
+        own = self.formats[i]
+        raw = int(target.convert(own.quantise(self.nodes[i].attr), own)[0])
+        return self._constant(raw, target.frac)
+
+    def _constant(self, raw: int, frac: int) -> int:
+        """A constant in the format that just holds it."""
+        if not raw:
+            return ZERO
+        fmt = Format(abs(raw).bit_length() + 1, frac)
+        return self._node(Node("const", (), float(fmt.real(raw)), ""), fmt)
 
     def copied(self, operands: Mapping[str, int], results: Iterable[str]) -> dict[str, int]:
         """The nodes of ``results`` for these operands."""

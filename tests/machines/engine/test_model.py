@@ -9,9 +9,12 @@ from rbdgen.functions.registry import common
 from rbdgen.machines.engine.check import check_program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.model import run
+from rbdgen.model import Revolute
+from rbdgen.model.body import Body, Inertia, Limits, Placement
+from rbdgen.model.robot import Robot
 from rbdgen.tracing.execute import BitTrueModel
 from tests.conftest import few
-from tests.machines.engine.mapped import Mapped, mapped, raw_operands
+from tests.machines.engine.mapped import Mapped, mapped, mapped_robot, raw_operands
 
 TASKS, CORES = 4, 32
 """Tasks that follow each other, and cores that run as many in lockstep."""
@@ -60,6 +63,16 @@ def test_a_floating_base(function: str) -> None:
     own = mapped("hyq", ("id", "fd"), base="floating")
     check_program(own.program)
     assert differences(own, function) == 0
+
+
+def test_a_constant_that_is_handed_on_is_rounded() -> None:
+    """The mass of a lone joint is one number, and goes into the second pass in the format of an operand there."""
+    inertia = Inertia(
+        7.0, (-2.1, -2.1, -2.1), ((0.7, 0.63, 0.63), (0.63, 0.7, 0.63), (0.63, 0.63, 0.7))
+    )
+    body = Body("body", "joint", Revolute((0.6, 0.0, -0.8)), -1, Placement(), inertia, Limits())
+    own = mapped_robot(Robot("lone", "base", (body,)), ("dfd",), Core(1, 1))
+    assert differences(own, "dfd") == 0
 
 
 def test_tasks_follow_each_other_every_interval() -> None:
