@@ -23,7 +23,7 @@ from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import VISCOUS, Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
-from rbdgen.protocol.tasks import task_format
+from rbdgen.protocol.tasks import LOADED, task_format
 from rbdgen.tracing.building import build_network, operand_samples
 from rbdgen.tracing.network import Network
 from rbdgen.tracing.trace_options import TraceOptions
@@ -93,8 +93,12 @@ def made(
     network, fixed = mapped.network, mapped.fixed
     formats = [function_format(f, network, fixed) for f in network.functions]
     # a word in each beat
-    longest = max(1 + max(len(f.operands), len(f.results)) for f in formats)
-    tasks = task_format(formats, longest, longest, parameter_words(network, fixed))
+    parameters = parameter_words(network, fixed)
+    words = [max(len(f.operands), len(f.results)) for f in formats]
+    if parameters:
+        words.append(LOADED)
+    longest = 1 + max(words)
+    tasks = task_format(formats, longest, longest, parameters)
     alone = Design(
         robot=network.robot,
         options=options,

@@ -75,6 +75,8 @@ NUMBER_BITS = 16
 """Of a parameter's number in a task that loads it."""
 CALIBRATE = 15
 """Code of a task that loads a parameter."""
+LOADED = 2
+"""Words of such a task: a parameter's number, and its value."""
 CODES = tuple(code for code in range(1 << FUNCTION_BITS) if code != CALIBRATE)
 """Codes that functions may have."""
 
@@ -279,8 +281,7 @@ class TaskFormat:
     def task_words(self) -> dict[int, int]:
         """Operand words of a task by its code, of tasks that load a parameter as well. All others have none."""
         words = {f.code: len(f.operands) for f in self.functions.values()}
-        # a parameter's number, and its value
-        return words | ({CALIBRATE: 2} if self.parameters else {})
+        return words | ({CALIBRATE: LOADED} if self.parameters else {})
 
     def task_beats(self, function: str) -> int:
         """Beats of a task of ``function``."""

@@ -108,6 +108,7 @@ def engines(draw: Any) -> dict[str, Any]:
         "word": draw(st.sampled_from([32, 33, 35])),
         "forces": not {"m", "minv"}.issuperset(functions) and draw(st.booleans()),
         "goal": draw(st.sampled_from([None, "latency"])),
+        "calibratable": draw(st.booleans()),
     }
 
 

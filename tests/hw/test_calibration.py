@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.lib import wiring
 
-from rbdgen import ConfigError, Robot, load_robot, parameter_values
+from rbdgen import ConfigError, Design, Robot, load_robot, parameter_values
 from rbdgen.compiler import Options, compile_robot
 from rbdgen.functions.registry import common
 from rbdgen.model import with_armature
 from rbdgen.protocol.tasks import CALIBRATE, Flag
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import make_tasks, raw_parameters, relative_errors, task_states
-from rbdgen_sim.interface import Stimulus
+from rbdgen_hw.emit import accelerator
+from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
 from tests.conftest import component, design, error_of_largest
@@ -24,8 +28,11 @@ ALL = common()
 AMARANTH = get_simulator("amaranth")
 
 
-def calibratable(ii: int, constants: str = "auto"):
-    return design("pendulum2", functions=ALL, ii=ii, calibratable=True, constants=constants)
+ENGINE = {"machine": "engine", "word": 32}
+
+
+def calibratable(**options: Any) -> Design:
+    return design("pendulum2", functions=ALL, calibratable=True, **options)
 
 
 def other(robot: Robot, seed: int = 1) -> Robot:
@@ -61,13 +68,19 @@ def test_every_loaded_robot_keeps_the_target(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ii", "constants"),
-    [(1, "logic"), pytest.param(4, "logic", marks=pytest.mark.thorough), (4, "multipliers")],
+    "options",
+    [
+        {"ii": 1, "constants": "logic"},
+        pytest.param({"ii": 4, "constants": "logic"}, marks=pytest.mark.thorough),
+        {"ii": 4, "constants": "multipliers"},
+        ENGINE,
+        ENGINE | {"cores": 3},
+    ],
 )
 def test_the_hardware_becomes_that_of_another_robot(
-    ii: int, constants: str, tmp_path: Path
+    options: dict[str, Any], tmp_path: Path
 ) -> None:
-    d = calibratable(ii, constants)
+    d = calibratable(**options)
     for robot in (None, other(d.robot)):
         states = task_states(d, 35, seed=3, robot=robot)
         tasks = [make_tasks(d, f, states, robot) for f in ALL]
@@ -99,9 +112,10 @@ def test_rotors_are_loaded_as_well(tmp_path: Path) -> None:
         parameter_values(plain, robot)
 
 
-def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"ii": 4}, ENGINE])
+def test_parameters_change_between_tasks_only(options: dict[str, Any], tmp_path: Path) -> None:
     """Tasks before a parameter are answered with the old one, tasks behind it with the new one."""
-    d = calibratable(4)
+    d = calibratable(**options)
     states, robot = task_states(d, 8, seed=5), other(d.robot)
     before, after = make_tasks(d, "id", states), make_tasks(d, "id", states, robot)
     sent = [b for p in d.tasks.pack("id", np.arange(8), before.raw) for b in p]
@@ -121,8 +135,60 @@ def test_parameters_change_between_tasks_only(tmp_path: Path) -> None:
         assert value.tolist() == [*old, *new]
 
 
-def test_what_is_out_of_range_is_not_loaded(tmp_path: Path) -> None:
-    d = calibratable(1)
+class _Restarted(wiring.Component):
+    """A design that takes so many beats, gives so many, is reset, and goes on."""
+
+    def __init__(self, d: Design, taken: int, given: int) -> None:
+        self.inner = accelerator(d)
+        self.counts = taken, given
+        super().__init__(self.inner.signature)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        first, awaited = self.counts
+        taken, given = Signal(range(first + 1)), Signal(range(awaited + 1))
+        reset, again = Signal(), Signal()
+        m.submodules.inner = ResetInserter(reset)(self.inner)
+        with m.If(self.i.valid & self.i.ready & (taken != first)):
+            m.d.sync += taken.eq(taken + 1)
+        with m.If(self.o.valid & self.o.ready & (given != awaited)):
+            m.d.sync += given.eq(given + 1)
+        m.d.sync += again.eq(given == awaited)
+        open_now = (taken != first) | again
+        m.d.comb += [
+            reset.eq((given == awaited) & ~again),
+            self.inner.i.payload.eq(self.i.payload),
+            self.inner.i.valid.eq(self.i.valid & open_now),
+            self.i.ready.eq(self.inner.i.ready & open_now),
+            self.o.payload.eq(self.inner.o.payload),
+            self.o.valid.eq(self.inner.o.valid),
+            self.inner.o.ready.eq(self.o.ready),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("options", [{"ii": 4}, ENGINE])
+def test_a_reset_brings_the_nominal_values_back(options: dict[str, Any], tmp_path: Path) -> None:
+    d = calibratable(**options)
+    states, robot = task_states(d, 4, seed=5), other(d.robot)
+    tasks, count = make_tasks(d, "id", states), len(d.tasks.parameters)
+    numbers = np.arange(count)
+    loads = d.tasks.pack_calibration(numbers, numbers, raw_parameters(d, robot))
+    widths = d.tasks.task.row_bits, d.tasks.result.row_bits
+    before = [b for p in loads for b in p]
+    behind = [b for p in d.tasks.pack("id", np.arange(4), tasks.raw) for b in p]
+    rtl = Rtl("restarted", (), *widths, design=_Restarted(d, len(before), count))
+    expected = count + 4 * d.tasks.result_beats("id")
+    trace = AMARANTH.run(rtl, Stimulus([*before, *behind], expected), tmp_path)
+    packets = d.tasks.split(trace.payloads)[count:]
+    results = d.tasks.unpack("id", packets)
+    for value, nominal in zip(results.values, tasks.expected, strict=True):
+        assert value.tolist() == nominal.tolist()
+
+
+@pytest.mark.parametrize("options", [{"ii": 1}, ENGINE])
+def test_what_is_out_of_range_is_not_loaded(options: dict[str, Any], tmp_path: Path) -> None:
+    d = calibratable(**options)
     tasks = make_tasks(d, "id", task_states(d, 3, seed=6))
     count = len(d.tasks.parameters)
     too_large = d.tasks.parameters[0].codes[1] + 1
@@ -147,7 +213,7 @@ def test_what_is_out_of_range_is_not_loaded(tmp_path: Path) -> None:
 
 
 def test_only_inertias_can_be_calibrated() -> None:
-    d = calibratable(1)
+    d = calibratable(ii=1)
     assert d.network.calibration is not None
     bodies = (d.robot.bodies[0], dataclasses.replace(d.robot.bodies[1], parent=-1))
     moved = dataclasses.replace(d.robot, bodies=bodies)

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """An engine whose memories hold the program of one design from the beginning."""
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.compiler import Design
 from rbdgen.machines.engine.loading import Image, writes
 from rbdgen_hw.engine.cores import EngineCores
+from rbdgen_hw.engine.parameters import ParameterLoader
 from rbdgen_hw.library import SharedComponent, forward, instantiate
 
 
@@ -28,14 +30,27 @@ class EngineAccelerator(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        program = self.design.engine.program
-        words = writes(program, self.design.tasks.functions)
-        image = Image.of(program.core, program.layout.bits, words)
-        machine = self.design.engine
+        machine, tasks = self.design.engine, self.design.tasks
+        program = machine.program
+        image = Image.of(program.core, program.layout.bits, writes(program, tasks.functions))
         cores = EngineCores(program.core, machine.cores, "engine", image, machine.dealt)
         instantiate(m, platform, "engine", cores)
-        forward(m, self.i, cores.i)
-        forward(m, cores.o, self.o)
-        # loaded already
-        m.d.comb += cores.load.eq(0)
+        if not tasks.parameters:
+            forward(m, self.i, cores.i)
+            forward(m, cores.o, self.o)
+            # loaded already
+            m.d.comb += cores.load.eq(0)
+            return m
+        nominal = tuple(program.parameters[word.name] for word in tasks.parameters)
+        loader = ParameterLoader(tasks, program.core, nominal)
+        instantiate(m, platform, "parameters", loader)
+        forward(m, self.i, loader.i)
+        forward(m, loader.tasks, cores.i)
+        forward(m, cores.o, loader.results)
+        forward(m, loader.o, self.o)
+        m.d.comb += [
+            loader.first.eq(cores.first),
+            loader.idle.eq(cores.idle),
+            cores.load.eq(loader.load),
+        ]
         return m

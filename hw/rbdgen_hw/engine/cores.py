@@ -31,7 +31,7 @@ from rbdgen_hw.logic import any_of, registered
 class EngineCores(SharedComponent):
     """So many cores. Beats of ``i`` and ``o`` have a lane for each, unless tasks are ``dealt``. ``load`` writes into
     memories (:mod:`rbdgen.machines.engine.loading`) while all is ``idle``. ``image``: what these hold from the
-    beginning; nothing without one."""
+    beginning; nothing without one. ``first``: a header comes next."""
 
     def __init__(
         self,
@@ -47,7 +47,15 @@ class EngineCores(SharedComponent):
         self.module_name = name
         self.image = image or Image.of(core, Layout(core).bits, ())
         beats = stream.Signature(self.packing.row_bits)
-        super().__init__({"i": In(beats), "o": Out(beats), "idle": Out(1), "load": In(LOAD)})
+        super().__init__(
+            {
+                "i": In(beats),
+                "o": Out(beats),
+                "first": Out(1),
+                "idle": Out(1),
+                "load": In(LOAD),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -146,6 +154,7 @@ class EngineCores(SharedComponent):
     def _connect(self, platform: object) -> None:
         """Streams of cores with those of the engine."""
         m = self.m
+        m.d.comb += self.first.eq(Cat(*(own.between & ~own.reading for own in self.cores)).all())
         if len(self.cores) == 1:
             own = self.cores[0]
             forward(m, self.i, own.i)

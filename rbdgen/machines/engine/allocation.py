@@ -20,9 +20,10 @@ from rbdgen.machines.engine.scheduler import Schedule
 
 @dataclass(frozen=True)
 class Constants:
-    """Places of constants: bank and word by raw value; ``words``: of each bank, so many are taken."""
+    """Places of constants: bank and word by raw value, or by a parameter's name; ``words``: of each bank, so many are
+    taken."""
 
-    places: Mapping[int, tuple[int, int]]
+    places: Mapping[int | str, tuple[int, int]]
     words: int
 
 
@@ -35,10 +36,11 @@ class Allocation:
     needed: int
 
 
-def place_constants(raw: Iterable[int], core: Core) -> Constants:
-    """Places of these constants: one bank after the other, so that all have as many."""
-    places: dict[int, tuple[int, int]] = {}
-    for k, value in enumerate(dict.fromkeys(raw)):
+def place_constants(constants: Iterable[int | str], core: Core) -> Constants:
+    """Places of these constants: one bank after the other, so that all have as many, and that of parameters, which come
+    first, the number is the address at which they are loaded."""
+    places: dict[int | str, tuple[int, int]] = {}
+    for k, value in enumerate(dict.fromkeys(constants)):
         places[value] = k % core.banks, k // core.banks
     return Constants(places, -(-len(places) // core.banks))
 

@@ -29,8 +29,9 @@ from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
 from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Program
 from rbdgen.machines.engine.special import SINES
 
-Name = tuple[str, int, int]
-"""What a word holds: ``node`` and a number with its task, or ``raw`` and a constant with no task."""
+Name = tuple[str, int | str, int]
+"""What a word holds: ``node`` and a number with its task, or ``constant`` or ``parameter`` and which one with
+no task."""
 NOTHING: Name = ("nothing", 0, 0)
 """What a word holds that nothing was written to."""
 EXTRA = 2
@@ -86,8 +87,8 @@ class _Play:
         self.work: Work = self.routine.schedule.work
         core = program.core
         self.banks = [[NOTHING] * core.words for _ in range(core.banks)]
-        for raw, (bank, word) in program.constants.places.items():
-            self.banks[bank][word] = ("raw", raw, 0)
+        for constant, (bank, word) in program.constants.places.items():
+            self.banks[bank][word] = _constant(constant)
         self.inputs = [NOTHING] * core.words
         self.sums: list[_Sum | None] = [None] * core.lanes
         self.lane_bus: list[dict[int, Name]] = [{} for _ in range(core.lanes)]
@@ -107,7 +108,7 @@ class _Play:
                 for s in own.slots
             )
             self.by_terms[_key(terms, own.extraction)] = own.node
-        self.calls: Mapping[int, Call] = {call.argument: call for call in self.work.calls}
+        self.calls: Mapping[int | str, Call] = {call.argument: call for call in self.work.calls}
 
     def run(self) -> None:
         """Play all tasks, and find that each was computed whole."""
@@ -324,7 +325,11 @@ class _Play:
 
 
 def _named(value: Value) -> Name:
-    return ("raw", value.raw, 0) if value.node is None else ("node", value.node, 0)
+    return _constant(value.constant) if value.node is None else ("node", value.node, 0)
+
+
+def _constant(constant: int | str) -> Name:
+    return ("parameter" if isinstance(constant, str) else "constant", constant, 0)
 
 
 def _key(terms: Counter[_Term], extraction: int) -> object:

@@ -6,6 +6,7 @@ is there once, and terms that are zero are left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ ZERO = -1
 @dataclass(frozen=True)
 class Composition:
     """A ``function`` as one fixed-point graph: its ``operands`` by word, in the order of the protocol, are inputs of
-    that name, and its ``results`` outputs."""
+    that name, as are loaded parameters, and its ``results`` outputs."""
 
     function: str
     fixed: FixedGraph
@@ -40,8 +41,7 @@ def compose(
     function: str,
     core: Core,
 ) -> Composition:
-    """The graph of a function. UnsupportedError for one that repeats, for one without results, and where parameters are
-    loaded."""
+    """The graph of a function. UnsupportedError for one that repeats, and for one without results."""
     if function == network.repeated_name:
         raise UnsupportedError(
             f"function {function!r}: programs of engines have no loops; leave it out"
@@ -49,20 +49,20 @@ def compose(
     made = _Composer(fixed, core)
     program = network.entry(function)
     given = [w.name for w in network.operand_words(function)]
-    operands = dict.fromkeys(network.programs.operands, ZERO)
+    # parameters hold for all passes
+    parameters = {}
+    for name in network.programs.parameters:
+        parameters[name] = made.input(name, fixed.formats[fixed.graph.inputs[name]])
+    operands = parameters | dict.fromkeys(network.programs.operands, ZERO)
     prefix = PREFIX[program]
     for name, owner in network.programs.operands.items():
         plain = name.removeprefix(prefix)
         if owner == program and plain in given:
             operands[name] = made.input(plain, fixed.formats[fixed.graph.inputs[name]])
-    if network.programs.parameters:
-        raise UnsupportedError(
-            f"parameter {network.programs.parameters[0]!r}: programs of engines load none; leave calibratable away"
-        )
     for sources in pass_sources(network, fixed.graph, function):
         wanted = [source for source in sources.values() if source is not None]
         found = made.copied(operands, wanted)
-        operands = dict.fromkeys(network.programs.operands, ZERO)
+        operands = parameters | dict.fromkeys(network.programs.operands, ZERO)
         for name, source in sources.items():
             if source is not None:
                 target = fixed.formats[fixed.graph.inputs[name]]
@@ -106,7 +106,7 @@ class _Composer:
         return self.index[key]
 
     def input(self, name: str, fmt: Format) -> int:
-        """An operand."""
+        """An operand, or a parameter."""
         return self._node(Node("input", (), name, "input"), fmt)
 
     def handed_on(
@@ -131,7 +131,7 @@ class _Composer:
         if not raw:
             return ZERO
         fmt = Format(abs(raw).bit_length() + 1, frac)
-        return self._node(Node("const", (), float(fmt.real(raw)), ""), fmt)
+        return self._node(Node("const", (), math.ldexp(raw, -frac), ""), fmt)
 
     def copied(self, operands: Mapping[str, int], results: Iterable[str]) -> dict[str, int]:
         """The nodes of ``results`` for these operands."""

@@ -59,7 +59,7 @@ class Engine(Machine):
         return self.program
 
     def resources(self, tasks: TaskFormat) -> Resources:
-        return estimate(self.program.core, self.device, self.cores)
+        return estimate(self.program.core, self.device, self.cores, len(tasks.parameters))
 
     def buffers(self, tasks: TaskFormat) -> Sequence[Buffer]:
         return [Buffer(fifo.name, fifo.depth) for fifo in self.fifos]

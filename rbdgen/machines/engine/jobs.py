@@ -28,10 +28,10 @@ PRODUCT, SUM, DIFFERENCE = "product", "sum", "difference"
 
 @dataclass(frozen=True)
 class Value:
-    """A word that a slot reads: that of a ``node``, or a constant by its ``raw`` value."""
+    """A word that a slot reads: that of a ``node``, or a ``constant``, by its raw value or as a parameter's name."""
 
     node: int | None = None
-    raw: int = 0
+    constant: int | str = 0
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Work:
     results: tuple[Value, ...]
 
     @property
-    def constants(self) -> tuple[int, ...]:
-        """Raw constants that it reads, without repetition."""
-        found: dict[int, None] = {}
+    def constants(self) -> tuple[int | str, ...]:
+        """Constants that it reads, without repetition."""
+        found: dict[int | str, None] = {}
         for own in self.sums:
             for slot in own.slots:
-                found |= {v.raw: None for v in slot.values if v.node is None}
-        found |= {v.raw: None for v in self.results if v.node is None}
+                found |= {v.constant: None for v in slot.values if v.node is None}
+        found |= {v.constant: None for v in self.results if v.node is None}
         return tuple(found)
 
     @property
@@ -128,6 +128,7 @@ class _Worker:
         self.core = core
         self.fixed: FixedGraph = composition.fixed
         self.graph = composition.fixed.graph
+        self.operands = frozenset(composition.operands)
         self.sums: list[Sum] = []
         self.copies: dict[int, int] = {}
 
@@ -150,7 +151,9 @@ class _Worker:
     def _value(self, i: int) -> Value:
         node = self.graph.nodes[i]
         if node.is_const:
-            return Value(raw=int(self.fixed.formats[i].quantise(node.attr)))
+            return Value(constant=int(self.fixed.formats[i].quantise(node.attr)))
+        if node.is_input and node.attr not in self.operands:
+            return Value(constant=node.attr)
         return Value(node=i)
 
     def _is_input(self, value: Value) -> bool:
@@ -164,7 +167,7 @@ class _Worker:
             number = -1 - len(self.copies)
             self.copies[value.node] = number
             drop = EXTRACTIONS[0]
-            one = Value(raw=1 << self.core.cut + drop)
+            one = Value(constant=1 << self.core.cut + drop)
             self.sums.append(Sum(number, (Slot(PRODUCT, 1, one, value, 0),), drop))
         return Value(node=self.copies[value.node])
 
@@ -239,7 +242,7 @@ class _Worker:
                 slots.append(self._pair(own, zero, self._distance(i, own.frac + LIFT - point)))
                 continue
             distance = own.frac + power - self.core.cut - point
-            x, y = self._ports(Value(raw=1 << power), own.value)
+            x, y = self._ports(Value(constant=1 << power), own.value)
             distance = self._distance(i, distance)
             slots.append(Slot(PRODUCT, own.sign, x, y, distance, own.double))
         return slots

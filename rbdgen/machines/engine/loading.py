@@ -103,7 +103,7 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
                 address = number << COLUMN_NUMBER_BITS | k
                 yield Write(PROGRAM, address, word >> k * COLUMN_BITS & mask)
             number += 1
-    for raw, (bank, word) in program.constants.places.items():
+    for bank, word, raw in program.raw_constants:
         yield Write(CONSTANT, word << core.bank_bits | bank, raw & (1 << core.width) - 1)
     limits = Limits.of((functions[name] for name in program.routines), core)
     for number, (lower, upper) in enumerate(limits.pairs):

@@ -17,7 +17,7 @@ from rbdgen.machines.engine.program import Program, make_program
 from rbdgen.machines.engine.scheduler import NoRoomError, schedule, soonest
 from rbdgen.machines.engine.sizes import needed_core
 from rbdgen.passes.ranges import FoundRanges
-from rbdgen.tracing.execute import feedback
+from rbdgen.tracing.execute import BitTrueModel, feedback
 from rbdgen.tracing.network import Network
 
 
@@ -70,7 +70,7 @@ def with_program(
 ) -> Mapped:
     """The program of all functions, of which tasks follow each other as soon as can be, or where that is to ``hurry``
     answer as soon as can be. ``fit``: memories are as large as need be, whatever the core's are. ConfigError where
-    something does not fit the core, UnsupportedError for functions that repeat and for loaded parameters."""
+    something does not fit the core, UnsupportedError for functions that repeat."""
     network, fixed = formatted.network, formatted.fixed
     schedules = {}
     for function in network.functions:
@@ -82,7 +82,8 @@ def with_program(
             raise ConfigError(
                 f"function {function!r}: {error}; use other lanes, or --machine pipeline"
             ) from None
+    parameters = BitTrueModel(network, fixed).nominal
     if fit:
-        core = needed_core(core, schedules)
-    program = make_program(core, schedules)
+        core = needed_core(core, schedules, parameters)
+    program = make_program(core, schedules, parameters)
     return Mapped(network, fixed, formatted.ranges, program)

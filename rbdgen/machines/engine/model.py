@@ -6,7 +6,8 @@ lockstep, are an array in each word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,9 +57,16 @@ class Answers:
     cycles: tuple[int, ...]
 
 
-def run(program: Program, function: str, operands: np.ndarray) -> Answers:
-    """Run tasks of one function: raw ``operands`` (tasks, words, n), one task every interval."""
-    return _Machine(program, function, operands).run()
+def run(
+    program: Program,
+    function: str,
+    operands: np.ndarray,
+    parameters: Mapping[str, int] | None = None,
+) -> Answers:
+    """Run tasks of one function: raw ``operands`` (tasks, words, n), one task every interval. ``parameters``: raw
+    values that were loaded, by name."""
+    loaded = replace(program, parameters={**program.parameters, **(parameters or {})})
+    return _Machine(loaded, function, operands).run()
 
 
 class _Machine:
@@ -78,7 +86,7 @@ class _Machine:
         core = self.core
         shape = core.banks, core.words, self.count
         self.banks = np.zeros(shape, np.int64)
-        for raw, (bank, word) in program.constants.places.items():
+        for bank, word, raw in program.raw_constants:
             self.banks[bank, word] = raw
         self.inputs = np.zeros((core.words, self.count), np.int64)
         zero = np.zeros(self.count, np.int64)

@@ -6,8 +6,8 @@ in the same words as what the next tasks do in theirs; fields that act on a task
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from rbdgen.errors import ConfigError
@@ -124,17 +124,26 @@ class Routine:
 @dataclass(frozen=True)
 class Program:
     """All that is loaded into a ``core``: ``routines`` by function, one behind the other in its program memory, and
-    ``constants``. ``rotating``: the words of a memory behind the constants."""
+    ``constants``. ``rotating``: the words of a memory behind the constants. ``parameters``: raw values by name, until
+    others are loaded."""
 
     core: Core
     routines: Mapping[str, Routine]
     constants: Constants
     rotating: int
+    parameters: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:
         """The places of words' fields."""
         return Layout(self.core)
+
+    @property
+    def raw_constants(self) -> Iterator[tuple[int, int, int]]:
+        """Bank, word and raw value of each constant, before any parameter is loaded."""
+        for constant, (bank, word) in self.constants.places.items():
+            raw = self.parameters[constant] if isinstance(constant, str) else constant
+            yield bank, word, raw
 
     @property
     def depth(self) -> int:
@@ -153,10 +162,16 @@ class Program:
         )
 
 
-def make_program(core: Core, schedules: Mapping[str, Schedule]) -> Program:
-    """The program of these schedules. ConfigError where something does not fit the core."""
+def make_program(
+    core: Core,
+    schedules: Mapping[str, Schedule],
+    parameters: Mapping[str, int] | None = None,
+) -> Program:
+    """The program of these schedules, with these raw ``parameters`` by name. ConfigError where something does not fit
+    the core."""
     check_sizes(core, schedules)
-    constants = constants_of(schedules, core)
+    parameters = parameters or {}
+    constants = constants_of(schedules, core, parameters)
     rotating = check_constants(constants, core)
     layout = Layout(core)
     routines = {}
@@ -168,7 +183,7 @@ def make_program(core: Core, schedules: Mapping[str, Schedule]) -> Program:
         routines[name] = Routine(
             name, words, schedule.stages, len(work.inputs), len(work.results), schedule, allocation
         )
-    return Program(core, routines, constants, rotating)
+    return Program(core, routines, constants, rotating, parameters)
 
 
 class _Writer:
@@ -243,7 +258,7 @@ class _Writer:
     def _place(self, value: Value, cycle: int) -> tuple[int, int, int]:
         """Bank, address and whether it rotates, of a value that banks have, in a cycle."""
         if value.node is None:
-            bank, word = self.constants.places[value.raw]
+            bank, word = self.constants.places[value.constant]
             return bank, word, 0
         return self.schedule.banks[value.node], self._word(value.node, cycle), 1
 

@@ -16,14 +16,18 @@ def multiplier_blocks(core: Core, device: Device) -> int:
     return core.lanes * lane + device.blocks(FACTOR, FACTOR)
 
 
-def estimate(core: Core, device: Device, cores: int = 1) -> Resources:
-    """The model's figures for so many cores with their sequencer and streams."""
+def estimate(core: Core, device: Device, cores: int = 1, parameters: int = 0) -> Resources:
+    """The model's figures for so many cores with their sequencer and streams, and what loads so many parameters."""
     share = device.fabric.multiplexer / FITTED.multiplexer
-    luts = share * LUTS.of(core, cores)
-    registers = REGISTERS.of(core, cores)
-    luts += device.fabric.apart * registers
+    luts, registers = LUTS.of(core, cores), REGISTERS.of(core, cores)
+    kept = memories(core, device, cores)
+    if parameters:
+        luts += LOADER_LUTS
+        registers += LOADER_REGISTERS
+        kept += _blocks(core.width, KNOWN * parameters, device)
+    luts = share * luts + device.fabric.apart * registers
     blocks = cores * multiplier_blocks(core, device)
-    return Resources(blocks, round(luts), round(registers), memories(core, device, cores))
+    return Resources(blocks, round(luts), round(registers), kept)
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,28 @@ REGISTERS = _Linear(1166, 1403, 358, 53)
 for each four bits of small memories; other fabrics are modelled by what a multiplexer takes of them."""
 
 
+LOADER_LUTS, LOADER_REGISTERS = 340, 93
+"""Of what loads parameters, the same."""
+KNOWN = 4
+"""Words of a table that it has of each."""
+
+
+def _blocks(bits: int, rows: int, device: Device) -> int:
+    """Block memories of so many rows of so many bits."""
+    fabric = device.fabric
+    whole, rest = divmod(bits, fabric.memory_width)
+    # half as wide, a memory has twice as many rows
+    narrow = 2 if 0 < rest <= fabric.memory_width // 2 else 1
+    last = -(-rows // (narrow * fabric.memory_rows)) if rest else 0
+    return whole * -(-rows // fabric.memory_rows) + last
+
+
 def memories(core: Core, device: Device, cores: int = 1) -> int:
     """Block memories: of the program, and in each core of operands and of a copy of each bank for each operand of each
     lane and for what is sent, of the streams' words and limits, and of the special unit's tables."""
-    fabric = device.fabric
 
     def blocks(bits: int, rows: int) -> int:
-        whole, rest = divmod(bits, fabric.memory_width)
-        # half as wide, a memory has twice as many rows
-        narrow = 2 if 0 < rest <= fabric.memory_width // 2 else 1
-        last = -(-rows // (narrow * fabric.memory_rows)) if rest else 0
-        return whole * -(-rows // fabric.memory_rows) + last
+        return _blocks(bits, rows, device)
 
     program = blocks(Layout(core).bits, core.depth)
     copies = core.lanes * (1 + 2 * core.banks) + core.banks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rbdgen.errors import ConfigError
@@ -16,9 +16,12 @@ MOST_WORDS, MOST_DEPTH = 4096, 1 << 16
 """Words of a bank, and of a program, that there may be at most."""
 
 
-def needed_core(core: Core, schedules: Mapping[str, Schedule]) -> Core:
-    """The core with memories as large as these schedules need. ConfigError where there are none that do."""
-    constants = constants_of(schedules, core)
+def needed_core(
+    core: Core, schedules: Mapping[str, Schedule], parameters: Iterable[str] = ()
+) -> Core:
+    """The core with memories as large as these schedules and parameters need. ConfigError where there are none that
+    do."""
+    constants = constants_of(schedules, core, parameters)
     needed = max(needed_words(schedule) for schedule in schedules.values())
     # a power of two, as addresses wrap around
     words = 1 << (max(constants.words + needed, ROWS) - 1).bit_length()
@@ -42,10 +45,12 @@ def _rows(count: int) -> int:
     return -(-count // ROWS) * ROWS
 
 
-def constants_of(schedules: Mapping[str, Schedule], core: Core) -> Constants:
-    """Places of all constants, zero among them."""
-    raw = [x for schedule in schedules.values() for x in schedule.work.constants]
-    return place_constants([0, *raw], core)
+def constants_of(
+    schedules: Mapping[str, Schedule], core: Core, parameters: Iterable[str]
+) -> Constants:
+    """Places of all parameters and constants, zero among them."""
+    read = [x for schedule in schedules.values() for x in schedule.work.constants]
+    return place_constants([*parameters, 0, *read], core)
 
 
 def check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
