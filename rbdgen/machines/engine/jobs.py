@@ -8,7 +8,7 @@ power of two, or a sum with zero where there is no such power.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.machines.engine.composition import Composition
@@ -238,6 +238,9 @@ class _Worker:
             try:
                 power = aligning_point(self.core, own.frac, point)
             except ValueError:
+                # lanes double at their first port, which reads no operand
+                if own.double and self._is_second(own):
+                    own = replace(own, value=self._copy(own.value))
                 zero = _Addend(own.sign, Value(), own.frac, double=False)
                 slots.append(self._pair(own, zero, self._distance(i, own.frac + LIFT - point)))
                 continue
@@ -268,8 +271,8 @@ class _Worker:
         """Two addends of one point."""
         if other.double or self._is_second(one):
             one, other = other, one
-        if self._is_second(one):
-            raise ValueError("an operand is read by a lane's second port only")
+        if self._is_second(one) or other.double:
+            raise ValueError("lanes read operands at their second port, and double at the first")
         kind = SUM if one.sign == other.sign else DIFFERENCE
         return Slot(kind, one.sign, one.value, other.value, distance, one.double)
 
