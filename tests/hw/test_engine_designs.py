@@ -46,10 +46,12 @@ def check(run: Cosimulation) -> None:
         assert figures.alone.latencies[0] == d.promised_latency(name)
 
 
+@pytest.mark.parametrize("calibratable", [False, True])
 @pytest.mark.parametrize("simulator", ["amaranth", "verilator"])
-def test_a_small_design(simulator: str, tmp_path: Path) -> None:
+def test_a_small_design(simulator: str, calibratable: bool, tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
-    d = compile_robot(robot, Options(functions=("id", "fd"), machine="engine"))
+    options = Options(functions=("id", "fd"), machine="engine", calibratable=calibratable)
+    d = compile_robot(robot, options)
     check(simulated(d, simulator, tmp_path))
 
 

@@ -25,6 +25,27 @@ def test_the_same_design_gives_the_same_bytes(made: Design) -> None:
     assert texts[0] == texts[1]
 
 
+ENGINE = {"machine": "engine", "word": 32}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"ii": 4}, {"ii": 4, "replicas": 2}, ENGINE, ENGINE | {"cores": 2}],
+)
+def test_no_process_waits_for_a_constant(options: dict[str, object]) -> None:
+    """Verilog runs ``always @*`` when something that it reads changes: one that reads nothing leaves what it should
+    drive undefined."""
+    made = design("pendulum2", functions=("id", "dfd"), calibratable=True, **options)
+    text = re.sub(r"\\\S+ |\d+'\w*", "  ", design_verilog(made))
+    processes = re.findall(r"^  always @\*(?: begin)?\n((?:    .*\n)+)", text, re.MULTILINE)
+    assert processes
+    for process in processes:
+        read = [
+            found for found in re.findall(r"[^<]= ?([^;]*);", process) if re.search(r"[a-z]", found)
+        ]
+        assert read or "if (" in process or "case" in process, process
+
+
 def test_every_overflow_is_looked_at(made: Design) -> None:
     """Whatever an operator reports is read somewhere in its unit."""
     seen = 0

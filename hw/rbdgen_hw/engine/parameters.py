@@ -6,13 +6,13 @@ Such a task waits until all before it are answered. A reset brings the nominal v
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import CONSTANT
+from rbdgen.machines.engine.loading import ADDRESS_BITS, COLUMN_BITS, CONSTANT, TARGET_BITS
 from rbdgen.protocol.tasks import (
     CALIBRATE,
     FLAG_BITS,
@@ -92,12 +92,17 @@ class ParameterLoader(SharedComponent):
         with m.Elif(quiet != SETTLED):
             m.d.sync += quiet.eq(quiet + 1)
         forward(m, self.results, self.o)
-        m.d.comb += [self.tasks.payload.eq(beat), *self._write()]
+        m.d.comb += self.tasks.payload.eq(beat)
+        # one assignment of all of it: parts of it would be constant processes, which Verilog never runs
+        on, data = Signal(), Signal(COLUMN_BITS)
+        m.d.comb += self.load.as_value().eq(
+            Cat(on, Const(CONSTANT, TARGET_BITS), self._address(), data)
+        )
         with m.FSM():
             with m.State("RESTORE"):
                 m.next = "RESTORED"
             with m.State("RESTORED"):
-                m.d.comb += [self.load.on.eq(1), self.load.data.eq(self.known)]
+                m.d.comb += [on.eq(1), data.eq(self.known)]
                 m.d.sync += self.number.eq(self.number + 1)
                 m.next = "RESTORE"
                 with m.If(self.number == last):
@@ -144,17 +149,18 @@ class ParameterLoader(SharedComponent):
                 if lanes > 1:
                     m.d.comb += answer[answers.lane_bits - 1].eq(1)
                 m.d.comb += [
-                    self.load.on.eq(self.legal & self.o.ready),
-                    self.load.data.eq(self.given),
+                    on.eq(self.legal & self.o.ready),
+                    data.eq(self.given),
                     self.o.valid.eq(1),
                     self.o.payload.eq(answer),
                 ]
                 with m.If(self.o.ready):
                     m.next = "PASS"
 
-    def _write(self) -> list[object]:
+    def _address(self) -> Value:
         """Where a parameter stands: constants go from bank to bank, and parameters are the first of them."""
         core = self.core
         within = (core.banks - 1).bit_length()
-        address = Cat(self.number[:within], Const(0, core.bank_bits - within), self.number[within:])
-        return [self.load.target.eq(CONSTANT), self.load.address.eq(address)]
+        bank = Cat(self.number[:within], Const(0, core.bank_bits - within))
+        place = Cat(bank, self.number[within:])
+        return Cat(place, Const(0, ADDRESS_BITS - len(place)))
