@@ -50,6 +50,15 @@ def feedback(network: Network) -> dict[str, str | None]:
     return sources
 
 
+def handed_on(network: Network) -> list[tuple[str, str]]:
+    """Operands of later passes, and of later evaluations of a function that repeats, each beside the result or the
+    operand that it is."""
+    found = [(name, source) for name, source in feedback(network).items() if source is not None]
+    for name, carried in network.carried.items():
+        found += [(name, carried.within), (name, carried.behind)]
+    return [*found, *begin_words(network)]
+
+
 def with_own_feedback(network: Network) -> Network:
     """The network with results of their own for what is fed back, so that they may have other formats than what
     leaves: an operand's name behind ``next_``, as of those that are only passed on."""

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rbdgen.errors import UnsupportedError
+from rbdgen.functions.quantities import STEPS, WEIGHTS
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.programs import cone
 from rbdgen.ir.terms import Terms, gathered
 from rbdgen.machines.engine.core import Core, aligning_point
-from rbdgen.tracing.execute import pass_sources
+from rbdgen.machines.engine.special import is_special
+from rbdgen.tracing.execute import begin_operands, pass_sources
 from rbdgen.tracing.network import PREFIX, Network
 
 ZERO = -1
@@ -27,12 +29,15 @@ ZERO = -1
 @dataclass(frozen=True)
 class Composition:
     """A ``function`` as one fixed-point graph: its ``operands`` by word, in the order of the protocol, are inputs of
-    that name, as are loaded parameters, and its ``results`` outputs."""
+    that name, as are loaded parameters, and its ``results`` outputs. Of a function that repeats it is a step: its
+    results are the first operands of the next, all others stay, and the operand at ``count_at`` says how many steps
+    there are."""
 
     function: str
     fixed: FixedGraph
     operands: tuple[str, ...]
     results: tuple[str, ...]
+    count_at: int | None = None
 
 
 def compose(
@@ -41,32 +46,32 @@ def compose(
     function: str,
     core: Core,
 ) -> Composition:
-    """The graph of a function. UnsupportedError for one that repeats, and for one without results."""
-    if function == network.repeated_name:
-        raise UnsupportedError(
-            f"function {function!r}: programs of engines have no loops; leave it out"
-        )
+    """The graph of a function. UnsupportedError for one without results."""
     made = _Composer(fixed, core)
     program = network.entry(function)
     given = [w.name for w in network.operand_words(function)]
     # parameters hold for all passes
     parameters = {}
     for name in network.programs.parameters:
-        parameters[name] = made.input(name, fixed.formats[fixed.graph.inputs[name]])
+        parameters[name] = made.input(name, made.format_of(name))
     operands = parameters | dict.fromkeys(network.programs.operands, ZERO)
     prefix = PREFIX[program]
     for name, owner in network.programs.operands.items():
         plain = name.removeprefix(prefix)
         if owner == program and plain in given:
-            operands[name] = made.input(plain, fixed.formats[fixed.graph.inputs[name]])
-    for sources in pass_sources(network, fixed.graph, function):
+            operands[name] = made.input(plain, made.format_of(name))
+    for begin, state in begin_operands(network, function):
+        operands[begin] = made.handed_on(operands[state], made.format_of(begin), begin)
+    for number, sources in enumerate(pass_sources(network, fixed.graph, function)):
+        operands |= made.weights(network, function, number)
         wanted = [source for source in sources.values() if source is not None]
         found = made.copied(operands, wanted)
         operands = parameters | dict.fromkeys(network.programs.operands, ZERO)
         for name, source in sources.items():
             if source is not None:
-                target = fixed.formats[fixed.graph.inputs[name]]
-                operands[name] = made.handed_on(found[source], target, name)
+                operands[name] = made.handed_on(found[source], made.format_of(name), name)
+    if function == network.repeated_name:
+        operands |= made.weights(network, function, len(network.options.weights) - 1)
     names = [w.name for w in network.result_words(function)]
     if not names:
         raise UnsupportedError(
@@ -74,7 +79,10 @@ def compose(
             "words; leave it out, or take --machine pipeline"
         )
     found = made.copied(operands, names)
-    return Composition(function, made.graph(found), tuple(given), tuple(names))
+    count_at = None
+    if function == network.repeated_name:
+        count_at = [w.vector for w in network.operand_words(function)].index(STEPS.name)
+    return Composition(function, made.graph(found), tuple(given), tuple(names), count_at)
 
 
 class _Composer:
@@ -87,6 +95,7 @@ class _Composer:
         self.formats: list[Format] = []
         self.points: dict[int, int] = {}
         self.index: dict[tuple[object, ...], int] = {}
+        self.passes = 0
 
     def _node(
         self,
@@ -104,6 +113,22 @@ class _Composer:
             self.nodes.append(node)
             self.formats.append(fmt)
         return self.index[key]
+
+    def format_of(self, operand: str) -> Format:
+        """The format of an operand or a parameter."""
+        return self.fixed.formats[self.fixed.graph.inputs[operand]]
+
+    def weights(self, network: Network, function: str, number: int) -> dict[str, int]:
+        """The weights of a step's evaluation, as operands."""
+        if function != network.repeated_name:
+            return {}
+        found = {}
+        # a step of a single evaluation has none among its operands
+        words = network.operands.get(WEIGHTS, ())
+        for word, weight in zip(words, network.options.weights[number], strict=False):
+            fmt = self.format_of(word.name)
+            found[word.name] = self._constant(int(fmt.quantise(weight)), fmt.frac)
+        return found
 
     def input(self, name: str, fmt: Format) -> int:
         """An operand, or a parameter."""
@@ -136,6 +161,8 @@ class _Composer:
     def copied(self, operands: Mapping[str, int], results: Iterable[str]) -> dict[str, int]:
         """The nodes of ``results`` for these operands."""
         graph = self.fixed.graph
+        # calls of the special unit in one pass are others than those in the next
+        self.passes += 1
         names = list(results)
         made: dict[int, int] = {}
         for i in cone(graph, names):
@@ -159,7 +186,8 @@ class _Composer:
             return self._node(Node("const", (), rounded, node.owner), fmt) if node.attr else ZERO
         args = tuple(made[a] for a in node.args)
         if ZERO not in args:
-            return self._node(Node(node.op, args, node.attr, node.owner), fmt, point)
+            owner = f"{node.owner}_{self.passes}" if is_special(node) else node.owner
+            return self._node(Node(node.op, args, node.attr, owner), fmt, point)
         if node.terms.count:
             return self._sum(node, args, fmt, point)
         if node.op == "round" or node.is_shift:

@@ -21,6 +21,8 @@ LANES = {1: 1, 2: 1, 4: 2, 8: 4}
 """Lanes that a core may have, and the banks that it then has."""
 WIDTHS = range(32, WIDEST + 1)
 """Bits that words may have."""
+CIRCLING = 8
+"""Tasks that repeat and may be under way at once: beside those in a program's stages some that enter anew."""
 STAGE_BITS = 3
 """Bits of a stage: a task takes at most so many intervals as they can number."""
 ANGLE_POINT = 28
@@ -31,7 +33,8 @@ ANGLE_POINT = 28
 class Core:
     """A core: ``lanes`` that multiply and add, and ``banks`` of ``words`` values of ``width`` bits that take a result a
     cycle each; the memory of operands has as many words, a power of two. ``depth``: words of program memory;
-    ``results``: words of results that may wait to leave; ``limits``: operands whose limits there is room for."""
+    ``results``: words of results that may wait to leave; ``limits``: operands whose limits there is room for;
+    ``kept``: words of tasks that repeat, which are kept from step to step (none: no task does)."""
 
     lanes: int = 4
     banks: int = 2
@@ -40,6 +43,7 @@ class Core:
     depth: int = 2560
     results: int = 1024
     limits: int = 256
+    kept: int = 0
 
     @property
     def depth_bits(self) -> int:

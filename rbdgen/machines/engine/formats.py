@@ -125,11 +125,11 @@ def choose_formats(
     samples: Mapping[str, np.ndarray],
     declared: Mapping[str, float],
     core: Core,
-    handed: Mapping[str, str | None],
+    handed: Sequence[tuple[str, str]],
     overflow: str = FLAG,
 ) -> EngineFormats:
-    """Formats of an engine's graph (:func:`engine_graph`); ``handed``: the results that operands of a second pass
-    are."""
+    """Formats of an engine's graph (:func:`engine_graph`); ``handed``: operands of later passes, each beside the result
+    or the operand that it is."""
     limits: dict[str, int] = {}
     while True:
         ranges = find_ranges(graph, samples, declared)
@@ -148,16 +148,18 @@ def choose_formats(
 
 
 def _agreed(
-    graph: Graph, formats: Sequence[Format], handed: Mapping[str, str | None]
+    graph: Graph, formats: Sequence[Format], handed: Sequence[tuple[str, str]]
 ) -> dict[str, int]:
-    """The binary points that operands of a second pass have in common with the results that they are, by the names of
-    both."""
-    found = {}
-    for operand, result in handed.items():
-        if result is None or operand not in graph.inputs or result not in graph.outputs:
+    """The binary points that operands of later passes have in common with what they are, by the names of both."""
+    found: dict[str, int] = {}
+    for operand, source in handed:
+        # what an operand is is a result of the pass before, or another operand of the first
+        other = graph.outputs.get(source, graph.inputs.get(source))
+        if operand not in graph.inputs or other is None:
             continue
-        fracs = [formats[graph.inputs[operand]].frac, formats[graph.outputs[result]].frac]
-        found |= dict.fromkeys((operand, result), min(fracs))
+        frac = min(formats[graph.inputs[operand]].frac, formats[other].frac)
+        for name in (operand, source):
+            found[name] = min(frac, found.get(name, frac))
     return found
 
 

@@ -80,7 +80,8 @@ class Call:
 @dataclass(frozen=True)
 class Work:
     """All that a task of a function takes. ``results`` are by word; ``inputs`` are nodes of operands in the order of
-    the protocol, None where nothing needs one. A sum of a negative number copies an operand to the banks."""
+    the protocol, None where nothing needs one. A sum of a negative number copies an operand or a
+    parameter."""
 
     composition: Composition
     sums: tuple[Sum, ...]
@@ -130,7 +131,7 @@ class _Worker:
         self.graph = composition.fixed.graph
         self.operands = frozenset(composition.operands)
         self.sums: list[Sum] = []
-        self.copies: dict[int, int] = {}
+        self.copies: dict[Value, int] = {}
 
     def work(self) -> Work:
         """All of it."""
@@ -142,11 +143,11 @@ class _Worker:
         used = {a for node in graph.nodes for a in node.args}
         inputs = []
         for name in self.composition.operands:
-            i = graph.inputs[name]
+            # numbers of steps are in no graph
+            i = graph.inputs.get(name)
             inputs.append(i if i in used or i in graph.results else None)
-        return Work(
-            self.composition, tuple(self.sums), tuple(self._calls()), tuple(inputs), tuple(results)
-        )
+        calls = tuple(self._calls())
+        return Work(self.composition, tuple(self.sums), calls, tuple(inputs), tuple(results))
 
     def _value(self, i: int) -> Value:
         node = self.graph.nodes[i]
@@ -160,16 +161,15 @@ class _Worker:
         return value.node is not None and value.node >= 0 and self.graph.nodes[value.node].is_input
 
     def _copy(self, value: Value) -> Value:
-        """An operand in the banks."""
-        assert value.node is not None
-        if value.node not in self.copies:
+        """An operand, or a parameter, as a result of a lane."""
+        if value not in self.copies:
             # copies have numbers of their own, below those of nodes
             number = -1 - len(self.copies)
-            self.copies[value.node] = number
+            self.copies[value] = number
             drop = EXTRACTIONS[0]
             one = Value(constant=1 << self.core.cut + drop)
             self.sums.append(Sum(number, (Slot(PRODUCT, 1, one, value, 0),), drop))
-        return Value(node=self.copies[value.node])
+        return Value(node=self.copies[value])
 
     def _ports(self, x: Value, y: Value) -> tuple[Value, Value]:
         """Two factors as a lane's ports take them."""
@@ -298,6 +298,11 @@ class _Worker:
             else:
                 results = self._inverse(members)
                 kind, shift = INVERSE, 0
+            # only results of lanes are arguments
+            if graph.nodes[argument].is_input:
+                copied = self._copy(self._value(argument)).node
+                assert copied is not None
+                argument = copied
             calls.append(Call(kind, argument, results, shift))
         return calls
 

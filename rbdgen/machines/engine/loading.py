@@ -22,6 +22,8 @@ COLUMN_NUMBER_BITS = 4
 """Bits of a column's number, below that of its word."""
 PART_BITS = 2
 """Bits of the number of a part of a routine's entry, below its function's code."""
+REPEATS = 3
+"""The part that says how a function repeats."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,14 @@ def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
     the first one, what starts them for the others. ``operands``: words of a task; ``known``: there is such a function;
     ``limits``: the number of its first operand's limits; ``start`` and ``last``: its first and its last word;
     ``relevant``: of the intervals since a task began, those in which it has anything to do after its first;
-    ``results``: words of a result, with its header."""
+    ``results``: words of a result, with its header. What brings tasks back, where a core does, asks for the last one:
+    ``repeats``: the function has steps; ``count_at``: which operand says how many; ``moving`` and ``staying``: operands
+    that are the results of the step before, and those that are as they were."""
     return (
         {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
         {"start": core.depth_bits, "last": core.depth_bits},
         {"results": core.results.bit_length(), "relevant": 1 << STAGE_BITS},
+        {"repeats": 1, **dict.fromkeys(("count_at", "moving", "staying"), core.address_bits + 1)},
     )
 
 
@@ -120,6 +125,10 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
             "results": routine.results + 1,
             "known": 1,
             "limits": limits.first[name],
+            "repeats": int(routine.count_at is not None),
+            "count_at": routine.count_at or 0,
+            "moving": routine.results,
+            "staying": max(routine.operands - routine.results, 0),
         }
         for part, fields in enumerate(routine_parts(core)):
             address = functions[name].code << PART_BITS | part

@@ -17,7 +17,7 @@ from rbdgen.machines.engine.program import Program, make_program
 from rbdgen.machines.engine.scheduler import NoRoomError, schedule, soonest
 from rbdgen.machines.engine.sizes import needed_core
 from rbdgen.passes.ranges import FoundRanges
-from rbdgen.tracing.execute import BitTrueModel, feedback
+from rbdgen.tracing.execute import BitTrueModel, handed_on
 from rbdgen.tracing.network import Network
 
 
@@ -47,7 +47,7 @@ def in_formats(
     ranges are found."""
     graph = engine_graph(network.graph, samples, network.vectors)
     network = network.pruned(graph)
-    formats = choose_formats(graph, samples, network.declared, core, feedback(network), overflow)
+    formats = choose_formats(graph, samples, network.declared, core, handed_on(network), overflow)
     return Formatted(network.pruned(formats.fixed.graph), formats.fixed, formats.ranges)
 
 
@@ -70,7 +70,7 @@ def with_program(
 ) -> Mapped:
     """The program of all functions, of which tasks follow each other as soon as can be, or where that is to ``hurry``
     answer as soon as can be. ``fit``: memories are as large as need be, whatever the core's are. ConfigError where
-    something does not fit the core, UnsupportedError for functions that repeat."""
+    something does not fit the core."""
     network, fixed = formatted.network, formatted.fixed
     schedules = {}
     for function in network.functions:

@@ -64,9 +64,22 @@ def run(
     parameters: Mapping[str, int] | None = None,
 ) -> Answers:
     """Run tasks of one function: raw ``operands`` (tasks, words, n), one task every interval. ``parameters``: raw
-    values that were loaded, by name."""
+    values that were loaded, by name. Of a function that repeats the cycles are those of the first step."""
     loaded = replace(program, parameters={**program.parameters, **(parameters or {})})
-    return _Machine(loaded, function, operands).run()
+    answers = _Machine(loaded, function, operands).run()
+    routine = program.routines[function]
+    if routine.count_at is None:
+        return answers
+    values, flags = answers.values, answers.flags
+    left = np.maximum(operands[:, routine.count_at], 1) - 1
+    while left.any():
+        going = left > 0
+        again = np.concatenate([values, operands[:, routine.results :]], axis=1)
+        step = _Machine(loaded, function, again).run()
+        values = np.where(going[:, None], step.values, values)
+        flags = flags | (step.flags & going)
+        left = left - going
+    return Answers(values, flags, answers.cycles)
 
 
 class _Machine:

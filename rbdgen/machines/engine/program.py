@@ -116,6 +116,11 @@ class Routine:
     allocation: Allocation
 
     @property
+    def count_at(self) -> int | None:
+        """Which operand is the number of steps, of a function that repeats."""
+        return self.schedule.work.composition.count_at
+
+    @property
     def interval(self) -> int:
         """Cycles from one task to the next."""
         return len(self.words)

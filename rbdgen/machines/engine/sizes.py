@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
-from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.core import CIRCLING, Core
+from rbdgen.machines.engine.jobs import Work
 from rbdgen.machines.engine.scheduler import Schedule
 
 ROWS = 512
@@ -35,9 +36,24 @@ def needed_core(
     # all tasks that are under way have room, and one more, so that none waits for it
     results = max((s.stages + 1) * (len(s.work.results) + 1) for s in schedules.values())
     operands = sum(len(s.work.inputs) for s in schedules.values())
+    # of those that repeat, all that circle and one that enters
+    repeating = [s.work for s in schedules.values() if s.work.composition.count_at is not None]
+    for work in repeating:
+        results = max(results, (CIRCLING + 1) * (len(work.results) + 1))
+    kept = max((CIRCLING * _staying(work) for work in repeating), default=0)
     return replace(
-        core, words=words, depth=depth, results=_rows(results), limits=_rows(2 * operands) // 2
+        core,
+        words=words,
+        depth=depth,
+        results=_rows(results),
+        limits=_rows(2 * operands) // 2,
+        kept=_rows(kept),
     )
+
+
+def _staying(work: Work) -> int:
+    """Operands of a task that are the same in all of its steps."""
+    return len(work.inputs) - len(work.results)
 
 
 def _rows(count: int) -> int:
@@ -72,3 +88,21 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
                 f"function {name!r}: its results need {count + 1} words, {lacking} more than there are; an engine with "
                 f"{needed} would do"
             )
+        if schedule.work.composition.count_at is not None:
+            _check_kept(core, name, schedule.work)
+
+
+def _check_kept(core: Core, name: str, work: Work) -> None:
+    """ConfigError where an engine has no room for what tasks of a function that repeats keep."""
+    needed = CIRCLING * _staying(work)
+    if needed > core.kept:
+        raise ConfigError(
+            f"function {name!r}: repeats, and its tasks keep {needed} words from step to step, {needed - core.kept} more "
+            f"than there are; an engine with {_rows(needed)} would do"
+        )
+    waiting = (CIRCLING + 1) * (len(work.results) + 1)
+    if waiting > core.results:
+        raise ConfigError(
+            f"function {name!r}: repeats, and the results of all steps under way need {waiting} words, "
+            f"{waiting - core.results} more than there are; an engine with {_rows(waiting)} would do"
+        )
