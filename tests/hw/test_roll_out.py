@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from rbdgen.protocol.tasks import Flag
 from rbdgen.trials import make_tasks, relative_errors, task_states
 from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
-from tests.conftest import component, design, in_words
+from tests.conftest import component, design, few, in_words
 
 AMARANTH = get_simulator("amaranth")
 H = 0.005
@@ -32,10 +33,14 @@ def simulated(d, tasks, order, workdir: Path, stall: float):
     return run_tasks(d, tasks, order, ports, AMARANTH, workdir, stall=stall, seed=3).outcomes
 
 
+PIPELINE, ENGINE = {"ii": 4, "word": 24}, {"machine": "engine", "word": 32}
+
+
+@pytest.mark.parametrize("machine", [PIPELINE, ENGINE])
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 @pytest.mark.parametrize("steps", [1, 7])
-def test_the_model_is_the_integrator(integrator: str, steps: int) -> None:
-    d = design("ur5", functions=("roll",), ii=4, word=24, integrator=integrator, time_step=H)
+def test_the_model_is_the_integrator(integrator: str, steps: int, machine: dict[str, Any]) -> None:
+    d = design("ur5", functions=("roll",), integrator=integrator, time_step=H, **machine)
     tasks = make_tasks(d, "roll", states_with(d, 60, steps))
     good = tasks.flags == 0
     assert good.mean() > 0.9
@@ -66,16 +71,20 @@ def test_runge_kutta_is_nearer_to_the_truth() -> None:
 
 @pytest.mark.parametrize("stall", [pytest.param(0.0, marks=pytest.mark.thorough), 0.4])
 @pytest.mark.parametrize(
-    ("integrator", "ii"),
+    ("integrator", "machine"),
     [
-        ("euler", 1),
-        ("rk4", 3),
-        pytest.param("euler", 3, marks=pytest.mark.thorough),
-        pytest.param("rk4", 1, marks=pytest.mark.thorough),
+        ("euler", {"ii": 1}),
+        ("rk4", {"ii": 3}),
+        pytest.param("euler", {"ii": 3}, marks=pytest.mark.thorough),
+        pytest.param("rk4", {"ii": 1}, marks=pytest.mark.thorough),
+        ("euler", ENGINE),
+        ("rk4", ENGINE),
     ],
 )
-def test_bits_tags_and_order(integrator: str, ii: int, stall: float, tmp_path: Path) -> None:
-    d = design("pendulum2", functions=("roll",), ii=ii, integrator=integrator, time_step=H)
+def test_bits_tags_and_order(
+    integrator: str, machine: dict[str, Any], stall: float, tmp_path: Path
+) -> None:
+    d = design("pendulum2", functions=("roll",), integrator=integrator, time_step=H, **machine)
     steps = np.random.default_rng(1).integers(1, 5, 30)
     tasks = make_tasks(d, "roll", states_with(d, 30, steps))
     outcome = simulated(d, [tasks], np.zeros(30, int), tmp_path, stall)["roll"]
@@ -83,25 +92,40 @@ def test_bits_tags_and_order(integrator: str, ii: int, stall: float, tmp_path: P
     assert len(outcome.flags) == 30
 
 
+@pytest.mark.parametrize("machine", [{"ii": 3}, ENGINE])
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
-def test_one_step_takes_the_promised_time(integrator: str, tmp_path: Path) -> None:
-    d = design("pendulum2", functions=("roll",), ii=3, integrator=integrator, time_step=H)
+def test_one_step_takes_the_promised_time(
+    integrator: str, machine: dict[str, Any], tmp_path: Path
+) -> None:
+    d = design("pendulum2", functions=("roll",), integrator=integrator, time_step=H, **machine)
     outcome = simulated(
         d, [make_tasks(d, "roll", states_with(d, 4, 1))], np.zeros(4, int), tmp_path, 0.0
     )["roll"]
     assert outcome.latencies[0] == d.promised_latency("roll")
 
 
-@pytest.mark.parametrize("programs", ["two", pytest.param("one", marks=pytest.mark.thorough)])
-def test_beside_all_other_functions(programs: str, tmp_path: Path) -> None:
-    d = design(
-        "pendulum2",
-        functions=(*common(), "roll"),
-        ii=4,
-        integrator="rk4",
-        time_step=H,
-        programs=programs,
-    )
+@pytest.mark.parametrize("robot", few(["pendulum2", "ur5"], "pendulum2"))
+@pytest.mark.parametrize("cores", [1, 2])
+def test_steps_of_an_engine_take_the_promised_time(robot: str, cores: int, tmp_path: Path) -> None:
+    """Those of ur5 wait for the next interval of a routine that is played still."""
+    d = design(robot, functions=("roll",), cores=cores, time_step=H, **ENGINE)
+    tasks = make_tasks(d, "roll", states_with(d, 1, 4))
+    outcome = simulated(d, [tasks], np.zeros(1, int), tmp_path, 0.0)["roll"]
+    assert outcome.latencies[0] == d.promised_latency("roll") + 3 * d.step_cycles("roll")
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"ii": 4, "programs": "two"},
+        pytest.param({"ii": 4, "programs": "one"}, marks=pytest.mark.thorough),
+        ENGINE,
+        ENGINE | {"cores": 3, "forces": True},
+    ],
+)
+def test_beside_all_other_functions(machine: dict[str, Any], tmp_path: Path) -> None:
+    functions = (*common(), "roll")
+    d = design("pendulum2", functions=functions, integrator="rk4", time_step=H, **machine)
     steps = np.random.default_rng(2).integers(1, 4, 48)
     tasks = [make_tasks(d, f, states_with(d, 48, steps)) for f in d.network.functions]
     outcomes = simulated(d, tasks, np.random.default_rng(3).integers(0, 8, 48), tmp_path, 0.3)

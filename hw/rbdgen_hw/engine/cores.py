@@ -21,6 +21,7 @@ from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
 from rbdgen_hw.engine.core import EngineCore
 from rbdgen_hw.engine.dealing import Deal
 from rbdgen_hw.engine.loading import LOAD, Routines
+from rbdgen_hw.engine.repeater import Repeater
 from rbdgen_hw.engine.rows import Rows
 from rbdgen_hw.engine.sequencer import ProgramMemory, Sequencer
 from rbdgen_hw.engine.streams import CoreStreams
@@ -69,6 +70,10 @@ class EngineCores(SharedComponent):
         for k, own in enumerate(self.cores):
             instantiate(m, platform, f"core{k}", own)
             m.d.comb += [own.beat.eq(self.sequencer.beat), own.load.eq(self.load)]
+        # what streams meet: cores, or what brings tasks that repeat back to them
+        self.fronts: Sequence[EngineCore | Repeater] = self.cores
+        if core.kept:
+            self.fronts = [self._repeater(platform, k) for k in range(count)]
         instantiate(m, platform, "sequencer", self.sequencer)
         instantiate(m, platform, "program", program)
         rotating = Signal(range(core.words + 1), init=self.image.rotating)
@@ -86,6 +91,21 @@ class EngineCores(SharedComponent):
         self._start(platform)
         self._connect(platform)
         return m
+
+    def _repeater(self, platform: object, number: int) -> Repeater:
+        """What brings tasks back to a core."""
+        m, own = self.m, self.cores[number]
+        repeater = Repeater(self.core, self.image)
+        instantiate(m, platform, f"repeater{number}", repeater)
+        forward(m, repeater.tasks, own.i)
+        forward(m, own.o, repeater.results)
+        m.d.comb += [
+            repeater.own_between.eq(own.between),
+            repeater.own_reading.eq(own.reading),
+            repeater.own_last.eq(own.last),
+            repeater.load.eq(self.load),
+        ]
+        return repeater
 
     def _start(self, platform: object) -> None:
         """Choose the function whose tasks start next, look it up, and start them."""
@@ -135,7 +155,7 @@ class EngineCores(SharedComponent):
                 own.needs.eq(needs),
                 own.start.eq(sequencer.start),
             ]
-        busy = any_of(~own.idle for own in self.cores)
+        busy = any_of(~own.idle for own in [*self.cores, *self.fronts])
         m.d.comb += self.idle.eq(sequencer.idle & ~busy)
 
     def _drained(self, change: Value) -> Value:
@@ -154,9 +174,9 @@ class EngineCores(SharedComponent):
     def _connect(self, platform: object) -> None:
         """Streams of cores with those of the engine."""
         m = self.m
-        m.d.comb += self.first.eq(Cat(*(own.between & ~own.reading for own in self.cores)).all())
-        if len(self.cores) == 1:
-            own = self.cores[0]
+        m.d.comb += self.first.eq(Cat(*(own.between & ~own.reading for own in self.fronts)).all())
+        if len(self.fronts) == 1:
+            own = self.fronts[0]
             forward(m, self.i, own.i)
             forward(m, own.o, self.o)
             return
@@ -166,7 +186,7 @@ class EngineCores(SharedComponent):
         instantiate(m, platform, "streams", streams)
         forward(m, self.i, streams.i)
         forward(m, streams.o, self.o)
-        for k, own in enumerate(self.cores):
+        for k, own in enumerate(self.fronts):
             forward(m, streams.tasks[k], own.i)
             forward(m, own.o, streams.results[k])
             m.d.comb += [

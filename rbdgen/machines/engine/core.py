@@ -123,6 +123,22 @@ def dealing_cycles(operands: int) -> int:
     return 2 * operands + 3
 
 
+def asking_cycles(operands: int) -> int:
+    """Cycles from a task's header to that of the next where some functions repeat, of one that does not: which is
+    looked up."""
+    return intake_cycles(operands) + 2
+
+
+def whole_cycles(operands: int) -> int:
+    """The same of a task that repeats, which is taken whole, and goes to its core before the next one comes."""
+    return operands + 2 + entering_cycles(operands)
+
+
+def entering_cycles(operands: int) -> int:
+    """Cycles in which a task that repeats, of so many operands, goes to its core from where all of it was taken."""
+    return 2 * (operands + 1)
+
+
 def aligning_point(core: Core, frac: int, point: int) -> int:
     """The binary point of a power of two that moves a factor with ``frac`` bits behind its own to ``point``, at one of
     the distances of a lane. ValueError where none does."""
@@ -153,6 +169,8 @@ FLAGGED = 2
 """Cycles after a result was on the bus in which a header says whether it fitted."""
 AROUND = 14
 """Cycles from taking a lone task's last beat to offering its result's last word, beyond those of its program."""
+RETURNED = 13
+"""Cycles from a step's results to its next step, beyond those of its program and of taking it in again."""
 CLOSING = 2
 """Cycles beyond two for each beat in which a task is taken in."""
 WRITTEN = 2

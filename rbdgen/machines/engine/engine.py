@@ -10,7 +10,15 @@ import numpy as np
 
 from rbdgen.devices.device import Device, Resources
 from rbdgen.machines.engine.check import check_program
-from rbdgen.machines.engine.core import AROUND, dealing_cycles
+from rbdgen.machines.engine.core import (
+    AROUND,
+    CIRCLING,
+    RETURNED,
+    asking_cycles,
+    dealing_cycles,
+    entering_cycles,
+    whole_cycles,
+)
 from rbdgen.machines.engine.program import Program, Routine
 from rbdgen.machines.engine.resources import estimate, multiplier_blocks
 from rbdgen.machines.machine import Buffer, Machine
@@ -68,9 +76,17 @@ class Engine(Machine):
         check_program(self.program)
 
     def latency(self, function: str, tasks: TaskFormat) -> int:
-        # several cores have a register of their own behind the sequencer
-        relay = self.cores > 1
-        return self.routine(function).schedule.end + AROUND + relay
+        routine = self.routine(function)
+        cycles = routine.schedule.end + AROUND + self._relay
+        if routine.count_at is None:
+            return cycles
+        # it is taken whole before it goes to its core
+        return cycles + entering_cycles(routine.operands)
+
+    @property
+    def _relay(self) -> int:
+        """Cycles that cores are behind the sequencer: several have a register of their own."""
+        return int(self.cores > 1)
 
     def steady_latency(self, function: str, tasks: TaskFormat) -> int | None:
         # tasks wait in a queue for their turn, as long as those before them take
@@ -85,18 +101,32 @@ class Engine(Machine):
     def _mean(self, function: str) -> float:
         """Cycles from task to task in one accelerator, on average."""
         routine = self.routine(function)
+        interval, passing = routine.interval, dealing_cycles(routine.operands)
+        if self.program.core.kept:
+            repeats = routine.count_at is not None
+            entering = (whole_cycles if repeats else asking_cycles)(routine.operands)
+            interval = max(interval, entering)
+            # the next task goes to another core as soon as this one is known, or is taken, whole
+            passing = routine.operands + 3 if repeats else passing + 3
         if not self.dealt:
-            return routine.interval
+            return interval
         # tasks and results pass one after the other
-        passing = max(dealing_cycles(routine.operands), routine.results + 1)
-        return max(routine.interval / self.cores, passing)
+        return max(interval / self.cores, passing, routine.results + 1)
 
     def bunched_cycles(self, function: str) -> int:
         # tasks that are dealt start as many at once as there are cores
         return self.routine(function).interval if self.dealt else 0
 
     def step_cycles(self, function: str) -> int:
-        return 0
+        routine = self.routine(function)
+        if routine.count_at is None:
+            return 0
+        last = routine.schedule.end - routine.results
+        cycles = last + entering_cycles(routine.operands) + RETURNED + self._relay
+        if cycles > routine.stages * routine.interval:
+            return cycles
+        # while a routine is played tasks start at its intervals only
+        return math.ceil(cycles / routine.interval) * routine.interval
 
     def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float | None:
         # a change of functions waits until the tasks before have left
@@ -116,6 +146,20 @@ class Engine(Machine):
             own = f"engine.core{k}"
             found.append(Fifo(f"{own}.intake.words", "operands", "tasks", own, core.words))
             found.append(Fifo(f"{own}.results", "results", own, "results", core.results))
+            if core.kept:
+                # as they are built
+                circle = f"engine.repeater{k}"
+                found += [
+                    Fifo(
+                        f"{circle}.fresh",
+                        "operands of a task that repeats",
+                        "tasks",
+                        circle,
+                        core.words,
+                    ),
+                    Fifo(f"{circle}.kept", "operands that stay", circle, circle, core.kept),
+                    Fifo(f"{circle}.circlers", "tasks that repeat", circle, circle, CIRCLING),
+                ]
         return found
 
     def routine(self, function: str) -> Routine:

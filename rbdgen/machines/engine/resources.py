@@ -21,6 +21,12 @@ def estimate(core: Core, device: Device, cores: int = 1, parameters: int = 0) ->
     share = device.fabric.multiplexer / FITTED.multiplexer
     luts, registers = LUTS.of(core, cores), REGISTERS.of(core, cores)
     kept = memories(core, device, cores)
+    if core.kept:
+        luts += cores * REPEATER_LUTS
+        registers += cores * REPEATER_REGISTERS
+        kept += cores * (
+            _blocks(core.width, core.words, device) + _blocks(core.width, core.kept, device)
+        )
     if parameters:
         luts += LOADER_LUTS
         registers += LOADER_REGISTERS
@@ -55,6 +61,8 @@ for each four bits of small memories; other fabrics are modelled by what a multi
 
 LOADER_LUTS, LOADER_REGISTERS = 340, 93
 """Of what loads parameters, the same."""
+REPEATER_LUTS, REPEATER_REGISTERS = 650, 188
+"""Of what brings a core's tasks back for their next steps, the same."""
 KNOWN = 4
 """Words of a table that it has of each."""
 

@@ -97,8 +97,8 @@ def _check_kept(core: Core, name: str, work: Work) -> None:
     needed = CIRCLING * _staying(work)
     if needed > core.kept:
         raise ConfigError(
-            f"function {name!r}: repeats, and its tasks keep {needed} words from step to step, {needed - core.kept} more "
-            f"than there are; an engine with {_rows(needed)} would do"
+            f"function {name!r}: repeats, and its tasks keep {needed} words from step to step, {needed - core.kept} "
+            f"more than there are; an engine with {_rows(needed)} would do"
         )
     waiting = (CIRCLING + 1) * (len(work.results) + 1)
     if waiting > core.results:

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from rbdgen import Options, compile_robot, load_robot
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
@@ -65,3 +66,13 @@ def test_memories_that_are_too_small_are_named() -> None:
     tiny = dataclasses.replace(Core(), words=4)
     with pytest.raises(ConfigError, match=r"constants: \d+ do not fit 2 banks of 4 words"):
         make_program(tiny, {"dfd": own})
+
+
+def test_an_engine_without_loops_is_named() -> None:
+    options = Options(("roll",), machine="engine")
+    work = {"roll": compile_robot(load_robot("pendulum2"), options).engine.routine("roll").schedule}
+    complaint = r"^function 'roll': repeats, and its tasks keep 24 words .* 24 more than there are; an engine with 512 "
+    with pytest.raises(ConfigError, match=complaint):
+        make_program(Core(), work)
+    with pytest.raises(ConfigError, match=r"the results of all steps under way need 45 words"):
+        make_program(Core(kept=512, results=40), work)
