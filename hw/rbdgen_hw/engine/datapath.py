@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Const, Module, Mux, Value, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -92,13 +92,8 @@ class Datapath(SharedComponent):
         lanes = [self._lane(k) for k in range(core.lanes)]
         unit = SpecialUnit(core)
         instantiate(m, platform, "special", unit)
-        argument = Signal(signed(core.width))
-        with m.Switch(now.call_lane):
-            for k, lane in enumerate(lanes):
-                with m.Case(k):
-                    m.d.comb += argument.eq(lane.result)
         m.d.comb += [
-            unit.argument.eq(argument),
+            unit.argument.eq(lanes[core.calling].result),
             unit.call.eq(now.call),
             unit.inverse.eq(now.call_inverse),
             unit.shift.eq(now.call_shift),

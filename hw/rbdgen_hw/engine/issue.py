@@ -40,7 +40,6 @@ def issue(core: Core) -> data.StructLayout:
             "lanes": data.ArrayLayout(lane_issue(core), core.lanes),
             "banks": data.ArrayLayout(bank_issue(core), core.banks),
             "call": 1,
-            "call_lane": core.lane_bits,
             "call_inverse": 1,
             "call_shift": 2,
             "call_task": STAGE_BITS,

@@ -286,7 +286,6 @@ class Sequencer(SharedComponent):
             ]
         m.d.comb += [
             new.call.eq(fields["call"] & active),
-            new.call_lane.eq(fields["call_lane"]),
             new.call_inverse.eq(fields["call_inverse"]),
             new.call_shift.eq(fields["call_shift"]),
             new.call_task.eq(task(fields["call_stage"])),

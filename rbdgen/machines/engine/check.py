@@ -255,7 +255,7 @@ class _Play:
         own: Mapping[str, int],
     ) -> None:
         task = number - own["call_stage"]
-        argument = self.lane_bus[own["call_lane"]].get(now, NOTHING)
+        argument = self.lane_bus[self.program.core.calling].get(now, NOTHING)
         if not self._real(task):
             return
         call = self.calls.get(argument[1]) if argument[0] == "node" else None

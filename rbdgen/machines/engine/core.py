@@ -66,9 +66,9 @@ class Core:
         return max(self.banks - 1, 1).bit_length()
 
     @property
-    def lane_bits(self) -> int:
-        """Bits of a lane's number."""
-        return max(self.lanes - 1, 1).bit_length()
+    def calling(self) -> int:
+        """The lane whose results the special unit takes: the last, which has most room, as others are asked first."""
+        return self.lanes - 1
 
     @property
     def source_bits(self) -> int:

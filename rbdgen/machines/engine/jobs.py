@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.machines.engine.composition import Composition
@@ -60,10 +61,17 @@ class Sum:
     slots: tuple[Slot, ...]
     extraction: int
 
-    @property
+    @cached_property
+    def reads(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes that each slot reads."""
+        return tuple(
+            tuple(v.node for v in slot.values if v.node is not None) for slot in self.slots
+        )
+
+    @cached_property
     def sources(self) -> frozenset[int]:
         """The nodes that it needs."""
-        return frozenset(v.node for slot in self.slots for v in slot.values if v.node is not None)
+        return frozenset(a for nodes in self.reads for a in nodes)
 
 
 @dataclass(frozen=True)

@@ -259,7 +259,7 @@ class _Machine:
         own: dict[str, int],
     ) -> None:
         """A call of the special unit."""
-        argument = self.lane_bus[own["call_lane"]].get(now, np.zeros(self.count, np.int64))
+        argument = self.lane_bus[self.core.calling].get(now, np.zeros(self.count, np.int64))
         if own["call_inverse"]:
             mantissa, power, lost = inverse(argument, self.core)
             self.unit_bus[now + MANTISSA] = mantissa

@@ -70,7 +70,6 @@ class Layout:
             self._add(name + "source", core.source_bits)
             self._add(name + "address", address)
         self._add("call", 1)
-        self._add("call_lane", core.lane_bits)
         self._add("call_inverse", 1)
         self._add("call_shift", 2)
         self._add("call_stage", STAGE_BITS)
@@ -215,11 +214,9 @@ class _Writer:
         for own in self.work.sums:
             self._sum(own.node)
         for call, begin in zip(self.work.calls, schedule.calls, strict=True):
-            lane = schedule.placed[call.argument].lane
             self._set(
                 begin,
                 call=1,
-                call_lane=lane,
                 call_inverse=int(call.kind != SINES),
                 call_shift=call.shift // STEP,
                 call_stage=self._stage(begin),

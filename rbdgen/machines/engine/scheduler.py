@@ -9,7 +9,7 @@ beside itself. What is free is kept as bits of whole numbers, a bit for each cyc
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -131,9 +131,9 @@ def least_interval(work: Work, core: Core) -> int:
 
 def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
     """The schedule at an interval, or at the shortest that is found. NoRoomError where there is none."""
-    order = _Order(work)
+    search = _Search(work, core)
     if interval is not None:
-        found = _first(work, core, interval, order)
+        found = search.first(interval)
         if found is None:
             shortest = schedule(work, core).interval
             raise NoRoomError(
@@ -142,19 +142,20 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
         return found
     least = least_interval(work, core)
     coarse, fine = max(round(COARSE * least), 1), max(round(FINE * least), 1)
-    tried, ways = least, list(TRIES)
+    tried = least
     # what has no place is found out late, so that until there is one only few ways are tried
-    while not _works(work, core, tried, order, ways, FEW):
+    while not search.works(tried, FEW):
         tried += coarse
         if tried > LONGEST * least + coarse:
             raise NoRoomError(f"no interval up to {tried} cycles has room")
-    found = [tried]
-    while found[-1] - fine > least and _works(work, core, found[-1] - fine, order, ways):
-        found.append(found[-1] - fine)
+    intervals = [tried]
+    while intervals[-1] - fine > least and search.works(intervals[-1] - fine):
+        intervals.append(intervals[-1] - fine)
     # the shortest, or the one before where its answers come that much sooner
     best = None
-    for interval in found[-2:]:
-        own = min(_schedules(work, core, interval, order), key=lambda schedule: schedule.end)
+    for interval in intervals[-2:]:
+        own = search.soonest(interval)
+        assert own is not None
         if best is None or own.end / best.end - 1 < WORTH * (1 - interval / best.interval):
             best = own
     assert best is not None
@@ -164,58 +165,77 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
 def soonest(work: Work, core: Core) -> Schedule:
     """The schedule with the earliest result, and of these the one at the shortest interval. NoRoomError where there is
     none."""
-    order = _Order(work)
+    search = _Search(work, core)
     least = least_interval(work, core)
     step = max(round(SLOWER * least), 1)
-    found: list[Schedule] = []
+    best: Schedule | None = None
     for interval in range(least, round(SLOWEST * least) + 1, step):
-        found += _schedules(work, core, interval, order)
-    if not found:
-        return schedule(work, core)
-    return min(found, key=lambda own: (own.end, own.interval))
+        best = search.soonest(interval, best) or best
+    return best or schedule(work, core)
 
 
-def _works(
-    work: Work,
-    core: Core,
-    interval: int,
-    order: _Order,
-    ways: list[tuple[int, int, int]],
-    most: int | None = None,
-) -> bool:
-    """Whether one of the first ``most`` of the ``ways`` gives a schedule at an interval; that one is the first then."""
-    for k, way in enumerate(ways[:most]):
-        if next(_schedules(work, core, interval, order, (way,)), None) is not None:
-            ways.insert(0, ways.pop(k))
-            return True
-    return False
+class _Search:
+    """Schedules of one function's work, at any interval and by each of the :data:`TRIES`."""
 
+    def __init__(self, work: Work, core: Core) -> None:
+        self.work = work
+        self.core = core
+        self.order = _Order(work)
+        self.ways = list(TRIES)
+        self.found: dict[tuple[int, tuple[int, int, int]], Schedule | None] = {}
 
-def _first(work: Work, core: Core, interval: int, order: _Order) -> Schedule | None:
-    """The first schedule at an interval that one of :data:`TRIES` gives."""
-    return next(_schedules(work, core, interval, order), None)
+    def works(self, interval: int, most: int | None = None) -> bool:
+        """Whether one of the first ``most`` ways gives a schedule at an interval; that one is the first then."""
+        for k, way in enumerate(self.ways[:most]):
+            if self._kept(interval, way) is not None:
+                self.ways.insert(0, self.ways.pop(k))
+                return True
+        return False
 
+    def first(self, interval: int) -> Schedule | None:
+        """The first schedule at an interval that there is."""
+        return next(filter(None, (self._kept(interval, way) for way in TRIES)), None)
 
-def _schedules(
-    work: Work,
-    core: Core,
-    interval: int,
-    order: _Order,
-    ways: Sequence[tuple[int, int, int]] = TRIES,
-) -> Iterator[Schedule]:
-    """The schedules at an interval that these :data:`TRIES` give."""
-    for call in work.calls:
-        # a call that comes every interval meets the one before
-        places = {step % interval for step in steps_of(call)}
-        if len(places) < len(steps_of(call)):
-            return
-    for pull, urgency, spread in ways:
+    def soonest(self, interval: int, best: Schedule | None = None) -> Schedule | None:
+        """The schedule at an interval with the earliest result, earlier than that of the ``best``; None where there is
+        none."""
+        sooner = None
+        for way in TRIES:
+            own = self.found.get((interval, way))
+            if (interval, way) not in self.found:
+                own = self._by(interval, way, best)
+            if own is not None and (best is None or own.end < best.end):
+                sooner = best = own
+        return sooner
+
+    def _kept(self, interval: int, way: tuple[int, int, int]) -> Schedule | None:
+        """The schedule of one way, made once."""
+        key = interval, way
+        if key not in self.found:
+            self.found[key] = self._by(interval, way)
+        return self.found[key]
+
+    def _by(
+        self,
+        interval: int,
+        way: tuple[int, int, int],
+        best: Schedule | None = None,
+    ) -> Schedule | None:
+        """The schedule of one way at an interval, None where there is none that ends before the ``best`` one."""
+        for call in self.work.calls:
+            # a call that comes every interval meets the one before
+            places = {step % interval for step in steps_of(call)}
+            if len(places) < len(steps_of(call)):
+                return None
+        pull, urgency, spread = way
+        scheduler = _Scheduler(self.work, self.core, interval, pull)
+        if best is not None:
+            scheduler.latest = self.order.latest(best.end)
         try:
-            found = _Scheduler(work, core, interval, pull).run(order.sums(urgency, spread))
+            found = scheduler.run(self.order.sums(urgency, spread))
         except NoRoomError:
-            continue
-        if found.stages <= 1 << STAGE_BITS:
-            yield found
+            return None
+        return found if found.stages <= 1 << STAGE_BITS else None
 
 
 class _Order:
@@ -223,6 +243,8 @@ class _Order:
 
     def __init__(self, work: Work) -> None:
         self.jobs = {own.node: own for own in work.sums}
+        self.results = len(work.results)
+        self.ordered: dict[tuple[int, int], list[Sum]] = {}
         users: dict[int, list[int]] = {}
         for own in work.sums:
             for a in own.sources:
@@ -269,7 +291,23 @@ class _Order:
         return shares
 
     def sums(self, urgency: int, spread: int) -> list[Sum]:
-        """The sums, the most urgent first, but none before what it needs."""
+        """The sums, the most urgent first, but none before what it needs; made once."""
+        key = urgency, spread
+        if key not in self.ordered:
+            self.ordered[key] = self._sums(urgency, spread)
+        return self.ordered[key]
+
+    def latest(self, end: int) -> dict[int, int]:
+        """By sum the cycle before which its last slot must be, for a schedule that ends before ``end``."""
+        behind = RESULT + FLAGGED + 1 + self.results
+        found = {}
+        for node, own in self.jobs.items():
+            # from the last slot of this one to that of the last one that needs it
+            way = self.heights[node] - (len(own.slots) - 1) - NEXT
+            found[node] = int(end - behind - way)
+        return found
+
+    def _sums(self, urgency: int, spread: int) -> list[Sum]:
         weights = dict(self.heights)
         for n, own in self.jobs.items():
             weights[n] += urgency * (len(own.slots) - 1)
@@ -339,6 +377,7 @@ class _Scheduler:
         self.call_of = {c.argument: k for k, c in enumerate(work.calls)}
         self.call_times: dict[int, int] = {}
         self.stored = stored_nodes(work)
+        self.latest: dict[int, int] = {}
 
     def run(self, order: list[Sum]) -> Schedule:
         """The schedule. NoRoomError where something has no place."""
@@ -364,13 +403,15 @@ class _Scheduler:
 
     def _place(self, own: Sum) -> None:
         """Give a sum its place."""
-        times = [max(self._ready(v.node) for v in slot.values) for slot in own.slots]
-        order = tuple(sorted(range(len(times)), key=lambda k: times[k]))
+        ready = self.ready
+        times = [max((ready[a] for a in nodes), default=0) for nodes in own.reads]
+        order = tuple(sorted(range(len(times)), key=times.__getitem__))
         earliest = max(times[k] - position for position, k in enumerate(order))
         # so that the cycle of the last slot is allowed
         allowed = self._ahead(self._allowed(own.node), RESULT)
         best: tuple[int, int, list[int]] | None = None
-        for number in range(self.core.lanes):
+        lanes = [self.core.calling] if own.node in self.call_of else range(self.core.lanes)
+        for number in lanes:
             if len(order) == 1:
                 found = self._single(number, earliest, allowed)
             else:
@@ -382,6 +423,8 @@ class _Scheduler:
         if best is None:
             raise NoRoomError(f"node %{own.node}: no room in {self.interval} cycles")
         _, number, cycles = best
+        if self.latest and cycles[-1] >= self.latest[own.node]:
+            raise NoRoomError(f"node %{own.node}: is too late")
         for cycle in cycles:
             self.lanes[number] = self._take(self.lanes[number], cycle)
         for cycle in range(cycles[0], cycles[-1] + 1):
@@ -469,9 +512,6 @@ class _Scheduler:
             # no other result may leave the banks without a port in that cycle
             allowed &= self._ahead(self.bus & ports, delay)
         return allowed
-
-    def _ready(self, node: int | None) -> int:
-        return 0 if node is None else self.ready[node]
 
     def _store(self, node: int, cycle: int) -> None:
         """Take a port of the emptier bank that has one free."""

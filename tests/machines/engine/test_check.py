@@ -59,7 +59,6 @@ CASES = [
     ("bank0_source", STORED),
     ("bank0_address", STORED),
     ("call", {"call": {1}}),
-    ("call_lane", {"call": {1}}),
     ("call_inverse", {"call": {1}}),
     ("call_shift", {"call": {1}}),
     ("call_stage", {"call": {1}}),
