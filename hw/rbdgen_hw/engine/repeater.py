@@ -115,7 +115,7 @@ class Repeater(SharedComponent):
                 m.d.comb += [self.between.eq(1), self.reading.eq(1)]
                 m.d.sync += [routine.eq(self.routines.entry), number.eq(0)]
                 m.next = "OFFER"
-                with m.If(self.routines.entry.repeats):
+                with m.If(self.routines.entry.counts != 0):
                     m.next = "TAKE"
             with m.State("OFFER"):
                 m.d.comb += [self.between.eq(1), self.reading.eq(1), self.passing.eq(1)]
@@ -133,7 +133,7 @@ class Repeater(SharedComponent):
                 m.d.comb += [self.i.ready.eq(1), self.fresh.w_en.eq(self.i.valid)]
                 with m.If(self.i.valid):
                     m.d.sync += number.eq(number + 1)
-                    with m.If(number == routine.count_at):
+                    with m.If(number + 1 == routine.moving + routine.counts):
                         # less than one is told by its range, and counts as one
                         m.d.sync += self.steps.eq(Mux(least, 1, steps))
                     with m.If(number + 1 == routine.moving + routine.staying):

@@ -24,6 +24,8 @@ PART_BITS = 2
 """Bits of the number of a part of a routine's entry, below its function's code."""
 REPEATS = 3
 """The part that says how a function repeats."""
+COUNTS_BITS = 10
+"""Bits of the place of a number of steps, at most, so that a part is one write whatever the memories."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +48,25 @@ def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
     ``limits``: the number of its first operand's limits; ``start`` and ``last``: its first and its last word;
     ``relevant``: of the intervals since a task began, those in which it has anything to do after its first;
     ``results``: words of a result, with its header. What brings tasks back, where a core does, asks for the last one:
-    ``repeats``: the function has steps; ``count_at``: which operand says how many; ``moving`` and ``staying``: operands
-    that are the results of the step before, and those that are as they were."""
-    return (
+    ``moving`` and ``staying``: operands that are the results of the step before, and those that are as they were;
+    ``counts``: which of these, from one on, says how many steps there are, none of a function that does not repeat."""
+    moving = core.address_bits + 1
+    parts: list[dict[str, int]] = [
         {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
         {"start": core.depth_bits, "last": core.depth_bits},
         {"results": core.results.bit_length(), "relevant": 1 << STAGE_BITS},
-        {"repeats": 1, **dict.fromkeys(("count_at", "moving", "staying"), core.address_bits + 1)},
-    )
+    ]
+    if core.kept:
+        parts.append({"moving": moving, "staying": moving, "counts": min(COUNTS_BITS, moving)})
+    return tuple(parts)
 
 
 def packed(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
     """Values one above the other, in fields of these widths. ValueError where they are no word that can be written."""
     entry = at = 0
     for name, width in fields.items():
+        if values[name] >> width:
+            raise ValueError(f"{name}: {values[name]} does not fit {width} bits")
         entry |= values[name] << at
         at += width
     if at > COLUMN_BITS:
@@ -125,8 +132,7 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
             "results": routine.results + 1,
             "known": 1,
             "limits": limits.first[name],
-            "repeats": int(routine.count_at is not None),
-            "count_at": routine.count_at or 0,
+            "counts": 0 if routine.count_at is None else routine.count_at - routine.results + 1,
             "moving": routine.results,
             "staying": max(routine.operands - routine.results, 0),
         }

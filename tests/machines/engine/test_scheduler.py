@@ -11,8 +11,10 @@ from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.jobs import work_of
+from rbdgen.machines.engine.loading import packed, routine_parts
 from rbdgen.machines.engine.program import make_program
 from rbdgen.machines.engine.scheduler import NoRoomError, least_interval, schedule
+from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
 from tests.machines.engine.mapped import mapped
 
 INTERVALS = {"id": 86, "fd": 194, "m": 80, "minv": 136, "did": 470, "dfd": 730}
@@ -76,3 +78,10 @@ def test_an_engine_without_loops_is_named() -> None:
         make_program(Core(), work)
     with pytest.raises(ConfigError, match=r"the results of all steps under way need 45 words"):
         make_program(Core(kept=512, results=40), work)
+
+
+@pytest.mark.parametrize("kept", [0, 1024])
+def test_a_part_of_a_routine_is_one_write_in_the_largest_memories(kept: int) -> None:
+    largest = Core(words=MOST_WORDS, depth=MOST_DEPTH, results=8192, limits=4096, kept=kept)
+    for fields in routine_parts(largest):
+        assert packed(fields, {name: (1 << width) - 1 for name, width in fields.items()})
