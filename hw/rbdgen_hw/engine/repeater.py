@@ -96,11 +96,10 @@ class Repeater(SharedComponent):
         m.d.comb += [
             self.routines.code.eq(self.header.code),
             self.fresh.w_data.eq(beat),
-            self.idle.eq(0),
         ]
         own_first = self.own_between & ~self.own_reading
         steps = beat[:STEPS_BITS]
-        least = (steps == 0) | beat[STEPS_BITS : COUNT.width].any()
+        too_few = (steps == 0) | beat[STEPS_BITS : COUNT.width].any()
         with m.FSM(name="outside"):
             with m.State("HEADER"):
                 m.d.comb += [
@@ -135,7 +134,7 @@ class Repeater(SharedComponent):
                     m.d.sync += number.eq(number + 1)
                     with m.If(number + 1 == routine.moving + routine.counts):
                         # less than one is told by its range, and counts as one
-                        m.d.sync += self.steps.eq(Mux(least, 1, steps))
+                        m.d.sync += self.steps.eq(Mux(too_few, 1, steps))
                     with m.If(number + 1 == routine.moving + routine.staying):
                         m.next = "WHOLE"
             with m.State("WHOLE"):
@@ -154,15 +153,13 @@ class Repeater(SharedComponent):
         # of later steps what is outside its range is no operand
         told = Mux(self.circler.fresh, ~0, int(Flag.OVERFLOW))
         self.flags = self.circler.flags | (self.result.flags & told)
-        returns, ends = Signal(), Signal()
+        self.returns, ends = Signal(), Signal()
         # whether words go back, or those that stay are read
-        self.returning, keeping = Signal(), Signal()
-        self.keeping = keeping
+        self.returning, self.keeping = Signal(), Signal()
         m.d.comb += [
-            returns.eq(self.results.valid & circles & ~is_last),
+            self.returns.eq(self.results.valid & circles & ~is_last),
             ends.eq(circles & is_last),
         ]
-        self.returns = returns
         goes = self.o.valid & self.o.ready
         answer = Cat(self.result.code, self.result.tag, self.flags)
         m.d.comb += [
@@ -170,18 +167,18 @@ class Repeater(SharedComponent):
             self.o.valid.eq(
                 self.results.valid
                 & ~self.returning
-                & ~returns
-                & ~(ends & (keeping | (self.dropping != 0)))
+                & ~self.returns
+                & ~(ends & (self.keeping | (self.dropping != 0)))
             ),
             self.o.payload.eq(Mux(ends, answer, self.results.payload)),
             self.last.eq(self.own_last),
         ]
-        self.ended = ended = Signal()
-        m.d.comb += ended.eq(goes & ends)
+        self.ended = Signal()
+        m.d.comb += self.ended.eq(goes & ends)
         taken = self.results.valid & self.results.ready
         with m.If(taken):
             m.d.sync += at_header.eq(self.own_last)
-        with m.If(ended):
+        with m.If(self.ended):
             m.d.sync += self.dropping.eq(self.circling.staying)
         with m.Elif(self.dropping != 0):
             m.d.sync += self.dropping.eq(self.dropping - 1)

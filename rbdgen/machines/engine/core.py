@@ -171,6 +171,8 @@ AROUND = 14
 """Cycles from taking a lone task's last beat to offering its result's last word, beyond those of its program."""
 RETURNED = 13
 """Cycles from a step's results to its next step, beyond those of its program and of taking it in again."""
+ASKED = 3
+"""Cycles from a task's beats to the next task's at another core, where it is looked up whether functions repeat."""
 CLOSING = 2
 """Cycles beyond two for each beat in which a task is taken in."""
 WRITTEN = 2

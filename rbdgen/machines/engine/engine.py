@@ -12,6 +12,7 @@ from rbdgen.devices.device import Device, Resources
 from rbdgen.machines.engine.check import check_program
 from rbdgen.machines.engine.core import (
     AROUND,
+    ASKED,
     CIRCLING,
     RETURNED,
     asking_cycles,
@@ -78,7 +79,7 @@ class Engine(Machine):
     def latency(self, function: str, tasks: TaskFormat) -> int:
         routine = self.routine(function)
         cycles = routine.schedule.end + AROUND + self._relay
-        if routine.count_at is None:
+        if not routine.schedule.work.repeats:
             return cycles
         # it is taken whole before it goes to its core
         return cycles + entering_cycles(routine.operands)
@@ -103,11 +104,11 @@ class Engine(Machine):
         routine = self.routine(function)
         interval, passing = routine.interval, dealing_cycles(routine.operands)
         if self.program.core.kept:
-            repeats = routine.count_at is not None
+            repeats = routine.schedule.work.repeats
             entering = (whole_cycles if repeats else asking_cycles)(routine.operands)
             interval = max(interval, entering)
             # the next task goes to another core as soon as this one is known, or is taken, whole
-            passing = routine.operands + 3 if repeats else passing + 3
+            passing = (routine.operands if repeats else passing) + ASKED
         if not self.dealt:
             return interval
         # tasks and results pass one after the other
@@ -119,7 +120,7 @@ class Engine(Machine):
 
     def step_cycles(self, function: str) -> int:
         routine = self.routine(function)
-        if routine.count_at is None:
+        if not routine.schedule.work.repeats:
             return 0
         last = routine.schedule.end - routine.results
         cycles = last + entering_cycles(routine.operands) + RETURNED + self._relay

@@ -108,6 +108,17 @@ class Work:
         return tuple(found)
 
     @property
+    def repeats(self) -> bool:
+        """Whether it is a step of a function that repeats."""
+        return self.composition.count_at is not None
+
+    @property
+    def staying(self) -> int:
+        """Operands of a task that repeats which are the same in all of its steps: those behind the ones that are the
+        results of the step before."""
+        return len(self.inputs) - len(self.results) if self.repeats else 0
+
+    @property
     def slots(self) -> int:
         """Slots of lanes."""
         return sum(len(own.slots) for own in self.sums)

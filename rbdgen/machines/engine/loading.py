@@ -44,7 +44,7 @@ def columns(bits: int) -> int:
 
 def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
     """Parts of a routine's entry in the table, by their numbers: fields with their widths. What takes tasks asks for
-    the first one, what starts them for the others. ``operands``: words of a task; ``known``: there is such a function;
+    the first one, what starts them for two more. ``operands``: words of a task; ``known``: there is such a function;
     ``limits``: the number of its first operand's limits; ``start`` and ``last``: its first and its last word;
     ``relevant``: of the intervals since a task began, those in which it has anything to do after its first;
     ``results``: words of a result, with its header. What brings tasks back, where a core does, asks for the last one:
@@ -134,7 +134,7 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
             "limits": limits.first[name],
             "counts": 0 if routine.count_at is None else routine.count_at - routine.results + 1,
             "moving": routine.results,
-            "staying": max(routine.operands - routine.results, 0),
+            "staying": routine.schedule.work.staying,
         }
         for part, fields in enumerate(routine_parts(core)):
             address = functions[name].code << PART_BITS | part

@@ -37,10 +37,10 @@ def needed_core(
     results = max((s.stages + 1) * (len(s.work.results) + 1) for s in schedules.values())
     operands = sum(len(s.work.inputs) for s in schedules.values())
     # of those that repeat, all that circle and one that enters
-    repeating = [s.work for s in schedules.values() if s.work.composition.count_at is not None]
+    repeating = [s.work for s in schedules.values() if s.work.repeats]
     for work in repeating:
         results = max(results, (CIRCLING + 1) * (len(work.results) + 1))
-    kept = max((CIRCLING * _staying(work) for work in repeating), default=0)
+    kept = max((CIRCLING * work.staying for work in repeating), default=0)
     return replace(
         core,
         words=words,
@@ -49,11 +49,6 @@ def needed_core(
         limits=_rows(2 * operands) // 2,
         kept=_rows(kept),
     )
-
-
-def _staying(work: Work) -> int:
-    """Operands of a task that are the same in all of its steps."""
-    return len(work.inputs) - len(work.results)
 
 
 def _rows(count: int) -> int:
@@ -88,13 +83,13 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
                 f"function {name!r}: its results need {count + 1} words, {lacking} more than there are; an engine with "
                 f"{needed} would do"
             )
-        if schedule.work.composition.count_at is not None:
+        if schedule.work.repeats:
             _check_kept(core, name, schedule.work)
 
 
 def _check_kept(core: Core, name: str, work: Work) -> None:
     """ConfigError where an engine has no room for what tasks of a function that repeats keep."""
-    needed = CIRCLING * _staying(work)
+    needed = CIRCLING * work.staying
     if needed > core.kept:
         raise ConfigError(
             f"function {name!r}: repeats, and its tasks keep {needed} words from step to step, {needed - core.kept} "
