@@ -61,6 +61,7 @@ STALL = 0.3
 """Share of cycles in which either side of a simulation stalls."""
 ENGINES = {
     "4 lanes, all seven": (Core(), 1, 5500),
+    "4 lanes, with a repeater": (Core(kept=512), 1, None),
     "2 cores of 4 lanes": (Core(), 2, None),
     "1 lane, id": (Core(1, 1, depth=512, results=512), 1, 1800),
 }
