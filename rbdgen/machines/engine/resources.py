@@ -61,7 +61,7 @@ for each four bits of small memories; other fabrics are modelled by what a multi
 
 LOADER_LUTS, LOADER_REGISTERS = 340, 93
 """Of what loads parameters, the same."""
-REPEATER_LUTS, REPEATER_REGISTERS = 650, 188
+REPEATER_LUTS, REPEATER_REGISTERS = 600, 188
 """Of what brings a core's tasks back for their next steps, the same."""
 KNOWN = 4
 """Words of a table that it has of each."""
