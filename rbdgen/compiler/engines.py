@@ -20,7 +20,7 @@ from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges
-from rbdgen.model.robot import VISCOUS, Robot
+from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
 from rbdgen.protocol.tasks import LOADED, task_format
@@ -57,11 +57,7 @@ def prepare(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Prepared:
     """The formats that ``options`` ask for. ConfigError where an error that was asked for is missed, with what would
-    do, and for dry friction; a warning where the usual error is missed."""
-    if any(any(robot.rubs(i)) for i in range(len(robot.bodies))):
-        raise ConfigError(
-            f"friction {robot.friction!r}: engines compute no dry friction; give {VISCOUS!r}, or --machine pipeline"
-        )
+    do; a warning where the usual error is missed."""
     options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")

@@ -8,7 +8,7 @@
 #define BLOCK 128
 #define FIELDS 12
 
-enum { INPUT, CONSTANT, ADD, SUB, NEG, ABS, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT,
+enum { INPUT, CONSTANT, ADD, SUB, NEG, ABS, SIGN, MUL, SCALE, COPY, SINE, RECIPROCAL, RESIDUAL, NORMALISE, RESCALE, OUTPUT,
        LONG_MUL, PLUS_PRODUCT, PLUS_LONG_PRODUCT, PLUS };
 enum { OP, DEST, A, B, P, Q, R, DROP, ROUNDS, LIMITS, LOW, HIGH };
 enum { NO_LIMIT, SATURATE, WRAP };
@@ -77,6 +77,10 @@ static void block(const int64_t *code, int64_t length, const int64_t *tables, co
             for (int k = 0; k < BLOCK; k++)
                 y[k] = a[k] < 0 ? -a[k] : a[k];
             break;
+        case SIGN: /* p: bits behind the result's binary point */
+            for (int k = 0; k < BLOCK; k++)
+                y[k] = left(a[k] < 0 ? -1 : 1, p);
+            continue;
         case MUL:
             for (int k = 0; k < BLOCK; k++)
                 y[k] = a[k] * b[k];

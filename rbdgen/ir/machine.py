@@ -32,6 +32,7 @@ OPCODES = (
     "sub",
     "neg",
     "abs",
+    "sign",
     "mul",
     "scale",
     "round",
@@ -307,6 +308,10 @@ class _TapeWriter:
         """|x|."""
         return "abs", 0, 0, 0
 
+    def sign(self, i: int, node: Node) -> Instruction:
+        """1 or -1, by the binary point of either."""
+        return "sign", self.fixed.formats[i].frac, 0, 0
+
     def round(self, i: int, node: Node) -> Instruction:
         """The argument, before bits are dropped."""
         return "round", 0, 0, 0
@@ -377,6 +382,7 @@ INSTRUCTIONS = {
     "shift": _TapeWriter.shift,
     "round": _TapeWriter.round,
     "abs": _TapeWriter.magnitude,
+    "sign": _TapeWriter.sign,
     "table_sin": _TapeWriter.looked_up,
     "table_cos": _TapeWriter.looked_up,
     "table_reciprocal": _TapeWriter.looked_up,

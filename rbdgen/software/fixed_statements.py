@@ -110,6 +110,11 @@ class FixedStatements(Statements):
         """|x|."""
         return f"rbd_magnitude({args[0]})"
 
+    def sign(self, i: int, node: Node, args: Sequence[str]) -> str:
+        """1, or -1 of what is negative."""
+        one = 1 << self.fixed.formats[i].frac
+        return f"({args[0]} < 0 ? {whole(-one)} : {whole(one)})"
+
     def rescale(self, i: int, node: Node, args: Sequence[str]) -> str:
         """A number moved by the places that normalise another."""
         return f"rbd_left({args[0]}, {self._lift(node.args[1], args[1])})"
@@ -229,6 +234,7 @@ EXPRESSIONS = {
     "shift": FixedStatements.unchanged,
     "round": FixedStatements.unchanged,
     "abs": FixedStatements.magnitude,
+    "sign": FixedStatements.sign,
     "table_sin": FixedStatements.sine,
     "table_cos": FixedStatements.cosine,
     "table_reciprocal": FixedStatements.reciprocal,

@@ -6,17 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rbdgen import Budget, Design, Options, Robot, Target, compile_robot, load_robot
+from rbdgen import Budget, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
 from rbdgen.machines.engine.core import AROUND, dealing_cycles, intake_cycles
-from rbdgen.model import Revolute
-from rbdgen.model.body import Body, Inertia, Limits, Placement
-from rbdgen.model.robot import DRY
 from rbdgen.model.setup import with_contacts, with_frames
 from rbdgen.protocol.links import get_link
 from tests.conftest import few
@@ -158,27 +154,6 @@ def test_what_is_flagged_often_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rbdgen.compiler.engines.OFTEN", -1.0)
     with pytest.warns(RbdgenWarning, match=r"word: of tasks at declared states .*% of id are"):
         compile_robot(load_robot("pendulum2"), Options(machine="engine"))
-
-
-def test_dry_friction_is_refused() -> None:
-    robot = load_robot("pendulum2")
-    bodies = tuple(replace(body, friction=(0.5,)) for body in robot.bodies)
-    rubbing = replace(robot, bodies=bodies, friction=DRY)
-    with pytest.raises(
-        ConfigError,
-        match=r"^friction 'viscous\+dry': engines compute no dry friction; give 'viscous'",
-    ):
-        compile_robot(rubbing, Options(machine="engine"))
-
-
-def test_a_function_without_results_is_refused() -> None:
-    inertia = Inertia.from_com(1.5, np.zeros(3), np.diag([0.1, 0.1, 0.2]))
-    limits = Limits(-1.0, 1.0, 2.0, 30.0)
-    axle = Body("b", "j", Revolute((0, 0, 1)), -1, Placement(), inertia, limits)
-    with pytest.raises(
-        UnsupportedError, match=r"^function 'did': all of its results are zero for this robot"
-    ):
-        compile_robot(Robot("axle", "base", (axle,)), Options(("id", "did"), machine="engine"))
 
 
 def test_words_may_be_longer() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rbdgen import Design, Options, Target, compile_robot, load_robot
+from rbdgen import Design, Options, Robot, Target, compile_robot, load_robot
 from rbdgen.compiler.design import readable
 from rbdgen.emulation import manifest_of
 from rbdgen.errors import ConfigError
+from rbdgen.model import Revolute
+from rbdgen.model.body import Body, Inertia, Limits, Placement
+from rbdgen.model.robot import DRY
 from rbdgen.protocol.links import get_link
 from rbdgen.protocol.tasks import Flag
 from rbdgen_hw import marks
@@ -80,6 +84,24 @@ def test_cores_that_get_tasks_in_turn(functions: tuple[str, ...], tmp_path: Path
 def test_every_function_of_every_robot(name: str, tmp_path: Path) -> None:
     d = compile_robot(load_robot(name), Options(functions=("all",), machine="engine"))
     check(simulated(d, "verilator", tmp_path, 1000))
+
+
+def test_dry_friction(tmp_path: Path) -> None:
+    robot = load_robot("pendulum2")
+    bodies = tuple(replace(body, friction=(0.5,)) for body in robot.bodies)
+    rubbing = replace(robot, bodies=bodies, friction=DRY)
+    d = compile_robot(rubbing, Options(("id", "fd", "did"), machine="engine"))
+    assert d.why == ("words of 32 bits keep every error at 4096 states",)
+    check(simulated(d, "verilator", tmp_path))
+
+
+def test_a_function_without_results_answers_with_a_header(tmp_path: Path) -> None:
+    inertia = Inertia.from_com(1.5, np.zeros(3), np.diag([0.1, 0.1, 0.2]))
+    limits = Limits(-1.0, 1.0, 2.0, 30.0)
+    axle = Body("b", "j", Revolute((0, 0, 1)), -1, Placement(), inertia, limits)
+    d = compile_robot(Robot("axle", "base", (axle,)), Options(("id", "did"), machine="engine"))
+    assert d.tasks.result_beats("did") == 1
+    check(simulated(d, "verilator", tmp_path))
 
 
 def test_operands_outside_their_ranges_are_flagged(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from rbdgen.machines.engine.core import (
     MANTISSA,
     POWER,
     RESULT,
+    SIGNED,
     SINE,
     STEP,
     Core,
 )
 from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT
-from rbdgen.machines.engine.model import inverse, sine_and_cosine
+from rbdgen.machines.engine.model import inverse, sign, sine_and_cosine
 from rbdgen.machines.engine.program import KINDS
 from rbdgen_hw.engine.lane import CONTROL, Lane
 from rbdgen_hw.engine.special import LOST, SpecialUnit
@@ -124,7 +125,9 @@ def test_the_special_unit_is_its_model(width: int) -> None:
             ctx.set(unit.argument, argument)
             if calls:
                 word = np.array([argument])
-                if is_inverse:
+                if is_inverse and shift:
+                    expected[cycle + SIGNED] = int(sign(word)[0])
+                elif is_inverse:
                     mantissa, power, bad = inverse(word, core)
                     expected[cycle + MANTISSA] = int(mantissa[0])
                     expected[cycle + POWER] = int(power[0])

@@ -49,6 +49,7 @@ def every_operation(overflow: str, truncated: frozenset[int]) -> FixedGraph:
     outputs["difference"] = made(b.sub(x, y), Format(12, 7))
     outputs["negative"] = made(b.neg(x), Format(11, 8))
     outputs["magnitude"] = made(b.make("abs", (y,)), Format(8, 2))
+    outputs["sign"] = made(b.make("sign", (y,)), Format(6, 3))
     outputs["product"] = made(b.mul(x, y), Format(14, 9))
     outputs["scaled"] = made(b.scale(x, 0.6875), Format(10, 8))
     outputs["shifted"] = made(b.shift(outputs["product"], 3), Format(14, 6))

@@ -192,8 +192,10 @@ class EngineCore(SharedComponent):
             reset_less=True,
         )
         is_header = registered(m, (sends & (now.send == HEADER)) | self.refuse, "is_header")
-        is_last = sends & (now.send == LAST_WORD)
-        is_word = registered(m, (sends & (now.send == WORD)) | is_last, "is_word")
+        ends_words = now.send == LAST_WORD
+        alone = (now.send == HEADER) & now.issue.send_address[0]
+        is_last = sends & (ends_words | alone)
+        is_word = registered(m, sends & ((now.send == WORD) | ends_words), "is_word")
         ends = registered(m, is_last | self.refuse, "ends")
         m.d.comb += [
             self.answered.eq(is_last),

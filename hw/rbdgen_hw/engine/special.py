@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""The special unit: sines and cosines, mantissas of reciprocals and powers of two, one after the other, with one
-multiplier of 18 x 18 bits. Its times are those of :mod:`rbdgen.machines.engine.core`, its bits those of
+"""The special unit: sines and cosines, mantissas of reciprocals and powers of two, and signs, one after the other, with
+one multiplier of 18 x 18 bits. Its times are those of :mod:`rbdgen.machines.engine.core`, its bits those of
 :mod:`rbdgen.machines.engine.special`."""
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rbdgen.machines.engine.core import (
     INVERSE_STEPS,
     MANTISSA,
     POWER,
+    SIGNED,
     SINE,
     SINE_STEPS,
     STEP,
@@ -53,9 +54,9 @@ def rounded(value: Value, drop: int) -> Value:
 
 
 class SpecialUnit(SharedComponent):
-    """Takes an ``argument`` with a ``call`` in one cycle; ``inverse``: a positive number, else an angle in quarter
-    turns that is moved left by ``shift`` steps. ``result`` has its results at their times, ``lost`` says
-    :data:`LOST` cycles later that there is none."""
+    """Takes an ``argument`` with a ``call`` in one cycle. ``inverse``: a positive number, or any whose sign is
+    asked for where ``shift`` is not zero; else an angle in quarter turns that is moved left by ``shift`` steps.
+    ``result`` has its results at their times, ``lost`` says :data:`LOST` cycles later that there is none."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -76,7 +77,9 @@ class SpecialUnit(SharedComponent):
         self.m = m
         last = max(SINE, COSINE, MANTISSA, POWER)
         self.sine_at = self._stages(self.call & ~self.inverse, last, "sines")
-        self.inverse_at = self._stages(self.call & self.inverse, last, "inverse")
+        signs = self.shift.any()
+        self.inverse_at = self._stages(self.call & self.inverse & ~signs, last, "inverse")
+        self.sign_at = self._stages(self.call & self.inverse & signs, SIGNED, "sign")
         self.argument_1 = registered(
             m,
             self.argument,
@@ -88,7 +91,7 @@ class SpecialUnit(SharedComponent):
         self.platform = platform
         self.factors: list[tuple[Value, Value, Value]] = []
         self.step = self._step()
-        outcomes = [*self._sines(), *self._inverse()]
+        outcomes = [*self._sines(), *self._inverse(), self._sign()]
         strobes = [strobe for strobe, _, _ in self.factors]
         m.d.comb += [
             self.multiplier.a.eq(selected(strobes, [a for _, a, _ in self.factors])),
@@ -289,6 +292,17 @@ class SpecialUnit(SharedComponent):
             outcome = self._rounded_sum(f"outcome{k}", op, beside, outer, points, result)
             outcomes.append((self.sine_at[time], outcome))
         return outcomes
+
+    def _sign(self) -> tuple[Value, Value]:
+        """1 or -1, with its strobe."""
+        negative = registered(
+            self.m,
+            self.argument_1[-1],
+            "negative",
+            reset_less=True,
+        )
+        above = negative.replicate(self.core.width - ANGLE_POINT - 1)
+        return self.sign_at[SIGNED], Cat(Const(0, ANGLE_POINT), Const(1, 1), above).as_signed()
 
     def _normal(self, x: Value) -> tuple[Value, Value]:
         """A number in the cycle after a call, moved left until its highest bit is in the highest place, and the place

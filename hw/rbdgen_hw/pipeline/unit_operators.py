@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Mux, ShapeLike, Signal, Value
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops import OPERATIONS
@@ -98,6 +98,12 @@ class UnitOperators(UnitValues):
         _, (arg,) = self.operation(i)
         operator = Normalise(arg, self.fixed.formats[i], self.shift_cycles)
         self.simple(i, operator, args)
+
+    def sign(self, i: int, args: Sequence[Value]) -> None:
+        """1, or -1 of what is negative."""
+        (value,) = args
+        one = 1 << self.fixed.formats[i].frac
+        self.m.d.comb += self.wires[i].eq(Mux(value[-1], -one, one))
 
     def rescale(self, i: int, args: Sequence[Value]) -> None:
         """A move by what normalises another value."""
@@ -229,6 +235,7 @@ OPERATORS = {
     "sum": UnitOperators.adder,
     "shift": UnitOperators.wire,
     "residual": UnitOperators.residual,
+    "sign": UnitOperators.sign,
     "normalise": UnitOperators.normalise,
     "rescale": UnitOperators.rescale,
     "table_sin": UnitOperators.elsewhere,

@@ -1,4 +1,4 @@
-"""Operation ``abs``: the magnitude of its argument."""
+"""Operations ``abs`` and ``sign``: the magnitude of an argument, and what it is multiplied by to give that."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from rbdgen.ir.ops.operation import (
     Args,
     Array,
     Arrays,
+    Bits,
     Dtype,
     Exact,
+    Fault,
     Formats,
+    Numbers,
     Operation,
     Passed,
+    Reals,
     Spans,
     Values,
     ValuesOf,
@@ -71,4 +75,37 @@ class Magnitude(Operation):
         return [(a, np.where(at(a) < 0, -here, here))]
 
 
-OPERATIONS = (Magnitude(),)
+class Sign(Operation):
+    """-1 for what is negative, else 1."""
+
+    name = "sign"
+    traced = False
+    rounds = False
+
+    def value(self, node: Node, x: Values, dtype: Dtype) -> Any:
+        return np.where(x[0] < 0, dtype(-1.0), dtype(1.0))
+
+    def raw(self, fixed: FixedGraph, i: int, node: Node, x: Arrays) -> Array:
+        one = np.int64(1 << fixed.formats[i].frac)
+        return np.where(x[0] < 0, -one, one)
+
+    def format_fault(self, fixed: FixedGraph, i: int, node: Node) -> Fault:
+        fmt = fixed.formats[i]
+        if fmt.frac < 0 or fmt.width < fmt.frac + 2:
+            return f"format must have room for 1, not {fmt}"
+        return None
+
+    def head(self, node: Node, heads: Numbers) -> Bits:
+        return 1
+
+    def span(self, node: Node, spans: Spans) -> Span:
+        return -1.0, 1.0
+
+    def passed_on(self, node: Node, here: Array, at: ValuesOf) -> Passed:
+        return []
+
+    def arriving(self, node: Node, deviations: Reals, largest: Array, own: float) -> Reals:
+        return [0.0]
+
+
+OPERATIONS = (Magnitude(), Sign())

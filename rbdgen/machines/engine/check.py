@@ -13,21 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbdgen.machines.engine.core import (
-    COSINE,
     DISTANCES,
     EXTRACTIONS,
-    INVERSE_STEPS,
-    MANTISSA,
-    POWER,
     RESULT,
-    SINE,
-    SINE_STEPS,
     STEP,
     WRITTEN,
 )
 from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
-from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Program
-from rbdgen.machines.engine.special import SINES
+from rbdgen.machines.engine.program import ALONE, HEADER, KINDS, LAST_WORD, WORD, Program
+from rbdgen.machines.engine.special import SIGN, SINES, TIMES
 
 Name = tuple[str, int | str, int]
 """What a word holds: ``node`` and a number with its task, or ``constant`` or ``parameter`` and which one with
@@ -261,14 +255,14 @@ class _Play:
         call = self.calls.get(argument[1]) if argument[0] == "node" else None
         if call is None or argument[2] != task:
             raise self._wrong(now, f"the special unit is called for {argument}")
-        sines = call.kind == SINES
-        if own["call_inverse"] == sines or own["call_shift"] * STEP != call.shift:
+        shift = 1 if call.kind == SIGN else call.shift // STEP
+        if own["call_inverse"] == (call.kind == SINES) or own["call_shift"] != shift:
             raise self._wrong(now, f"the special unit does something else for %{call.argument}")
-        for step in SINE_STEPS if sines else INVERSE_STEPS:
+        steps, delays = TIMES[call.kind]
+        for step in steps:
             if now + step in self.multiplier:
                 raise self._wrong(now, "the special unit's multiplier is taken twice")
             self.multiplier.add(now + step)
-        delays = (SINE, COSINE) if sines else (MANTISSA, POWER)
         for node, delay in zip(call.results, delays, strict=True):
             if node is None:
                 continue
@@ -309,6 +303,8 @@ class _Play:
             if self.ended[task] != len(self.work.sums):
                 raise self._wrong(now, f"task {task} sends its flags before its last sum ends")
             self.headed.add(task)
+            if own["send_address"] != (0 if self.routine.results else ALONE):
+                raise self._wrong(now, f"task {task} tells of other words behind its header")
         if own["send"] not in (WORD, LAST_WORD):
             return
         if task not in self.headed:

@@ -46,7 +46,7 @@ def compose(
     function: str,
     core: Core,
 ) -> Composition:
-    """The graph of a function. UnsupportedError for one without results."""
+    """The graph of a function."""
     made = _Composer(fixed, core)
     program = network.entry(function)
     given = [w.name for w in network.operand_words(function)]
@@ -73,11 +73,6 @@ def compose(
     if function == network.repeated_name:
         operands |= made.weights(network, function, len(network.options.weights) - 1)
     names = [w.name for w in network.result_words(function)]
-    if not names:
-        raise UnsupportedError(
-            f"function {function!r}: all of its results are zero for this robot, and engines give no answer without "
-            "words; leave it out, or take --machine pipeline"
-        )
     found = made.copied(operands, names)
     count_at = None
     if function == network.repeated_name:

@@ -161,6 +161,8 @@ SINE, COSINE = 12, 13
 """Cycles after its argument was on the bus in which the special unit's results of an angle are on its own."""
 MANTISSA, POWER = 14, 5
 """The same of a number that is inverted."""
+SIGNED = 2
+"""The same of a number whose sign is asked for."""
 SINE_STEPS = (2, 5, 6, 9, 10)
 """Cycles after its argument was on the bus in which an angle takes the special unit's multiplier."""
 INVERSE_STEPS = (5, 8, 11)

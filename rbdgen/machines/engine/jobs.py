@@ -21,7 +21,7 @@ from rbdgen.machines.engine.core import (
     Core,
     aligning_point,
 )
-from rbdgen.machines.engine.special import INVERSE, SINES, is_special
+from rbdgen.machines.engine.special import INVERSE, SIGN, SINES, is_special
 
 PRODUCT, SUM, DIFFERENCE = "product", "sum", "difference"
 """What a lane makes of two values."""
@@ -76,12 +76,12 @@ class Sum:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the special unit: its ``kind``, the node that is its ``argument``, the nodes of its two ``results``
+    """A call of the special unit: its ``kind``, the node that is its ``argument``, the nodes of its ``results``
     (None: one that nobody needs), and places by which the argument is moved left (``shift``)."""
 
     kind: str
     argument: int
-    results: tuple[int | None, int | None]
+    results: tuple[int | None, ...]
     shift: int
 
 
@@ -311,9 +311,12 @@ class _Worker:
                 for a in graph.nodes[i].args
                 if a not in inside and not graph.nodes[a].is_const
             )
+            results: tuple[int | None, ...]
             if owner.startswith(SINES):
                 results = self._sines(members)
                 kind, shift = SINES, self._angle_shift(argument)
+            elif owner.startswith(SIGN):
+                kind, shift, results = SIGN, 0, (members[0],)
             else:
                 results = self._inverse(members)
                 kind, shift = INVERSE, 0

@@ -12,13 +12,17 @@ from rbdgen.ir.fixed import FLAG, FixedGraph
 from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
-from rbdgen.machines.engine.jobs import work_of
+from rbdgen.machines.engine.jobs import Work, work_of
 from rbdgen.machines.engine.program import Program, make_program
-from rbdgen.machines.engine.scheduler import NoRoomError, schedule, soonest
+from rbdgen.machines.engine.scheduler import NoRoomError, Schedule, schedule, soonest
 from rbdgen.machines.engine.sizes import needed_core
 from rbdgen.passes.ranges import FoundRanges
+from rbdgen.processes import on_all_cores
 from rbdgen.tracing.execute import BitTrueModel, handed_on
 from rbdgen.tracing.network import Network
+
+FEW_SLOTS = 600
+"""Slots of all functions up to which their schedules are not worth processes of their own."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +76,36 @@ def with_program(
     answer as soon as can be. ``fit``: memories are as large as need be, whatever the core's are. ConfigError where
     something does not fit the core."""
     network, fixed = formatted.network, formatted.fixed
-    schedules = {}
-    for function in network.functions:
-        progress(f"program of {function}")
-        work = work_of(compose(network, fixed, function, core), core)
-        try:
-            schedules[function] = soonest(work, core) if hurry else schedule(work, core)
-        except NoRoomError as error:
-            raise ConfigError(
-                f"function {function!r}: {error}; use other lanes, or --machine pipeline"
-            ) from None
+    progress("programs")
+    works = {f: work_of(compose(network, fixed, f, core), core) for f in network.functions}
+    schedules = _schedules(works, core, soonest if hurry else schedule)
     parameters = BitTrueModel(network, fixed).nominal
     if fit:
         core = needed_core(core, schedules, parameters)
     program = make_program(core, schedules, parameters)
     return Mapped(network, fixed, formatted.ranges, program)
+
+
+def _schedules(
+    works: Mapping[str, Work], core: Core, make: Callable[[Work, Core], Schedule]
+) -> dict[str, Schedule]:
+    """The schedule of each function's work. ConfigError where there is none."""
+
+    def scheduled(function: str) -> Schedule | str:
+        """The schedule of one function, or what is in its way."""
+        try:
+            return make(works[function], core)
+        except NoRoomError as error:
+            return str(error)
+
+    slots = [work.slots for work in works.values()]
+    several = sum(slots) > FEW_SLOTS
+    found = on_all_cores(scheduled, list(works), slots) if several else map(scheduled, works)
+    schedules = {}
+    for function, own in zip(works, found, strict=True):
+        if isinstance(own, str):
+            raise ConfigError(
+                f"function {function!r}: {own}; use other lanes, or --machine pipeline"
+            )
+        schedules[function] = own
+    return schedules

@@ -24,6 +24,7 @@ from rbdgen.machines.engine.core import (
     MANTISSA,
     POWER,
     RESULT,
+    SIGNED,
     SINE,
     STEP,
     WRITTEN,
@@ -260,7 +261,9 @@ class _Machine:
     ) -> None:
         """A call of the special unit."""
         argument = self.lane_bus[self.core.calling].get(now, np.zeros(self.count, np.int64))
-        if own["call_inverse"]:
+        if own["call_inverse"] and own["call_shift"]:
+            self.unit_bus[now + SIGNED] = sign(argument)
+        elif own["call_inverse"]:
             mantissa, power, lost = inverse(argument, self.core)
             self.unit_bus[now + MANTISSA] = mantissa
             self.unit_bus[now + POWER] = power
@@ -321,6 +324,12 @@ def sine_and_cosine(angle: Words, core: Core) -> tuple[Words, Words]:
         outer = step * slope >> STEP_POINT + SHORT - SINE_POINT
         results.append(_rounded(here - sign * outer, SINE_POINT - ANGLE_POINT))
     return results[0], results[1]
+
+
+def sign(x: Words) -> Words:
+    """The sign of a number, as the special unit has it."""
+    one = np.int64(1 << ANGLE_POINT)
+    return np.where(x < 0, -one, one)
 
 
 def inverse(x: Words, core: Core) -> tuple[Words, Words, np.ndarray]:

@@ -30,12 +30,14 @@ from rbdgen.machines.engine.core import (
 from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Value, Work
 from rbdgen.machines.engine.scheduler import Schedule, delays
 from rbdgen.machines.engine.sizes import check_sizes, constants_of
-from rbdgen.machines.engine.special import SINES
+from rbdgen.machines.engine.special import SIGN, SINES
 
 KINDS = (PRODUCT, SUM, DIFFERENCE)
 """What lanes make of two values, by code."""
 HEADER, WORD, LAST_WORD = 1, 2, 3
 """What the output does, by code; nothing by 0."""
+ALONE = 1
+"""The address beside a header that no word follows."""
 
 
 class Layout:
@@ -218,7 +220,8 @@ class _Writer:
                 begin,
                 call=1,
                 call_inverse=int(call.kind != SINES),
-                call_shift=call.shift // STEP,
+                # an inverse that is moved is none, but a sign
+                call_shift=1 if call.kind == SIGN else call.shift // STEP,
                 call_stage=self._stage(begin),
             )
             for result, delay in delays(call):
@@ -230,7 +233,8 @@ class _Writer:
             if i is not None:
                 self._set(k + WRITTEN, take_write=1, take_address=address)
         header = schedule.header
-        self._set(header, send=HEADER, send_stage=self._stage(header))
+        alone = 0 if schedule.read else ALONE
+        self._set(header, send=HEADER, send_address=alone, send_stage=self._stage(header))
         for cycle, value in zip(schedule.read, self.work.results, strict=True):
             bank, address, rotates = self._place(value, cycle)
             self._set(

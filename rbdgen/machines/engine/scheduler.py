@@ -16,22 +16,16 @@ from operator import or_
 
 from rbdgen.machines.engine.core import (
     ARRIVAL,
-    COSINE,
     FLAGGED,
-    INVERSE_STEPS,
-    MANTISSA,
     NEXT,
-    POWER,
     RESULT,
-    SINE,
-    SINE_STEPS,
     STAGE_BITS,
     STORED,
     Core,
     intake_cycles,
 )
 from rbdgen.machines.engine.jobs import Call, Sum, Work
-from rbdgen.machines.engine.special import SINES
+from rbdgen.machines.engine.special import TIMES
 
 TRIES = (
     (4, 0, 0),
@@ -78,7 +72,8 @@ class Placed:
 class Schedule:
     """A schedule of one function's work: every ``interval`` cycles a task may start. By node: the ``placed`` sums, the
     cycles in which results are ``written``, and the ``banks`` that they go to. ``calls``: when the argument of each
-    call is on the bus. ``read``: the cycle in which each result word is read to be sent, behind the header."""
+    call is on the bus. ``header``: the cycle in which a task's header is sent, with its flags. ``read``: the cycle in
+    which each result word is read to be sent, behind the header."""
 
     work: Work
     core: Core
@@ -87,17 +82,13 @@ class Schedule:
     written: dict[int, int]
     banks: dict[int, int]
     calls: tuple[int, ...]
+    header: int
     read: tuple[int, ...]
 
     @property
-    def header(self) -> int:
-        """The cycle in which a task's header is sent, with its flags."""
-        return self.read[0] - 1
-
-    @property
     def end(self) -> int:
-        """The cycle after the last result word is read."""
-        return self.read[-1] + 1
+        """The cycle after the last result word is read, or that after the header of a result without words."""
+        return self.header + len(self.read) + 1
 
     @property
     def stages(self) -> int:
@@ -340,13 +331,13 @@ class _Order:
 
 def steps_of(call: Call) -> tuple[int, ...]:
     """Cycles after its argument was on the bus in which a call takes the special unit's multiplier."""
-    return SINE_STEPS if call.kind == SINES else INVERSE_STEPS
+    return TIMES[call.kind][0]
 
 
 def delays(call: Call) -> list[tuple[int, int]]:
     """The results of a call that are needed, and the cycles after its argument in which they are on the bus."""
-    own = (SINE, COSINE) if call.kind == SINES else (MANTISSA, POWER)
-    return [(r, d) for r, d in zip(call.results, own, strict=True) if r is not None]
+    times = TIMES[call.kind][1]
+    return [(r, d) for r, d in zip(call.results, times, strict=True) if r is not None]
 
 
 class _Scheduler:
@@ -387,9 +378,18 @@ class _Scheduler:
         for own in order:
             self._place(own)
         calls = tuple(self.call_times[k] for k in range(len(self.work.calls)))
-        placed, written, banks = self.placed, self.written, self.banks
+        header = self._header()
         return Schedule(
-            self.work, self.core, self.interval, placed, written, banks, calls, self._reads()
+            self.work,
+            self.core,
+            self.interval,
+            self.placed,
+            self.written,
+            self.banks,
+            calls,
+            header,
+            # within one interval, so that no task's words come between those of another
+            tuple(header + 1 + k for k in range(len(self.work.results))),
         )
 
     def _ahead(self, bits: int, cycles: int) -> int:
@@ -536,10 +536,8 @@ class _Scheduler:
             self._store(result, begin + delay)
         self.call_times[number] = begin
 
-    def _reads(self) -> tuple[int, ...]:
-        """When result words are read to be sent: in their order, behind everything that may raise the task's flag, and
-        within one interval, so that no task's words come between those of another."""
+    def _header(self) -> int:
+        """When the header of a result is sent: behind everything that may raise the task's flag."""
         ends = [place.last + RESULT for place in self.placed.values()]
         # a function may have nothing but constant results
-        header = max([0, *ends, *self.written.values()]) + FLAGGED
-        return tuple(header + 1 + k for k in range(len(self.work.results)))
+        return max([0, *ends, *self.written.values()]) + FLAGGED

@@ -1,5 +1,5 @@
-"""What the special unit computes: sines and cosines of an angle, and the reciprocal of a positive number as a mantissa
-and a power of two, with the formats that its multiplier of 18 x 18 bits has.
+"""What the special unit computes: sines and cosines of an angle, the reciprocal of a positive number as a mantissa
+and a power of two, with the formats that its multiplier of 18 x 18 bits has, and the sign of a number.
 
 Each call is a few nodes of the graph that belong to a submodule of their own, so that every model of the graph has the
 unit's very bits. An angle is in quarter turns; the middle m of its table interval leaves the residual r, and with
@@ -16,7 +16,17 @@ from rbdgen.ir.builder import Args, Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.terms import PRODUCT, Terms
-from rbdgen.machines.engine.core import ANGLE_POINT, Core
+from rbdgen.machines.engine.core import (
+    ANGLE_POINT,
+    COSINE,
+    INVERSE_STEPS,
+    MANTISSA,
+    POWER,
+    SIGNED,
+    SINE,
+    SINE_STEPS,
+    Core,
+)
 
 ADDRESS_BITS = 10
 """Bits of an address of either table."""
@@ -36,15 +46,21 @@ EXACT = 34
 """Binary point at which the unit adds where no table's entry is added."""
 QUARTER = math.floor(math.pi / 2 * 2**SHORT + 0.5) / 2**SHORT
 """π/2 as the unit multiplies by it."""
-SINES, INVERSE = "Sincos", "Inverse"
+SINES, INVERSE, SIGN = "Sincos", "Inverse", "Sign"
 """Names of the calls' submodules, before their numbers."""
+TIMES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    SINES: (SINE_STEPS, (SINE, COSINE)),
+    INVERSE: (INVERSE_STEPS, (MANTISSA, POWER)),
+    SIGN: ((), (SIGNED,)),
+}
+"""Of each kind of call the cycles after its argument in which it takes the multiplier, and those of its results."""
 PLUS = Terms(products=(1,), addends=(1,))
 MINUS = Terms(products=(-1,), addends=(1,))
 
 
 def is_special(node: Node) -> bool:
     """Whether a node is computed by the special unit."""
-    return node.owner.startswith((SINES, INVERSE))
+    return node.owner.startswith(tuple(TIMES))
 
 
 class _Calls:
@@ -53,6 +69,7 @@ class _Calls:
     def __init__(self) -> None:
         self.sines: dict[int, tuple[int, int]] = {}
         self.inverses: dict[int, tuple[int, int]] = {}
+        self.signs: dict[int, int] = {}
 
     def sine_and_cosine(self, builder: Builder, radians: int) -> tuple[int, int]:
         """The nodes of an angle's sine and cosine."""
@@ -93,6 +110,13 @@ class _Calls:
         mantissa, power = self.inverse(builder, x)
         return builder.node("sum", (builder.mul(y, mantissa), power), PRODUCT)
 
+    def magnitude(self, builder: Builder, x: int) -> int:
+        """The node of |x|: x times its sign."""
+        if x not in self.signs:
+            with builder.submodule(f"{SIGN}{len(self.signs)}"):
+                self.signs[x] = builder.node("sign", (x,))
+        return builder.node("sum", (x, self.signs[x]), PRODUCT)
+
     def _inverse(self, builder: Builder, x: int) -> tuple[int, int]:
         m = builder.node("normalise", (x,))
         rest = builder.node("residual", (m,), ADDRESS_BITS)
@@ -110,14 +134,15 @@ CALLS: dict[str, Callable[[_Calls, Builder, Args], int]] = {
     "sin": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[0],
     "cos": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[1],
     "reciprocal": lambda calls, builder, args: calls.reciprocal(builder, args[0]),
+    "abs": lambda calls, builder, args: calls.magnitude(builder, args[0]),
     "divide": lambda calls, builder, args: calls.quotient(builder, *args),
 }
 """What the unit is called for, by operation."""
 
 
 def call_special(graph: Graph) -> Graph:
-    """The graph with calls of the special unit for its sines, cosines and reciprocals. A quotient is a product by a
-    mantissa, then by a power of two."""
+    """The graph with calls of the special unit for its sines, cosines, reciprocals and magnitudes. A quotient is a
+    product by a mantissa, then by a power of two."""
     calls = _Calls()
 
     def rule(builder: Builder, i: int, node: Node, args: Args) -> int | None:
@@ -146,6 +171,7 @@ def _sum_format(graph: Graph, node: Node, core: Core) -> tuple[Format, int]:
 
 
 FORMATS: dict[str, Callable[[Graph, Node, Core], tuple[Format, int | None]]] = {
+    "sign": lambda graph, node, core: (Format(core.width, ANGLE_POINT), None),
     "normalise": lambda graph, node, core: (Format(core.width, core.width - 2), None),
     "table_reciprocal": lambda graph, node, core: (Format(TABLE_BITS, RECIPROCAL_POINT), None),
     "table_sin": lambda graph, node, core: (Format(TABLE_BITS, SINE_POINT), None),

@@ -63,6 +63,7 @@ OPERATORS = {
     "const": Operator(),
     "sum": Adder(),
     "abs": Adder(),
+    "sign": Operator(),
     "shift": Operator(),
     "round": Rounder(),
     "table_sin": Table(),
