@@ -187,13 +187,12 @@ class Design:
     @cached_property
     def mixed_interval(self) -> float | None:
         """Cycles per task where all functions' tasks come equally often, in a random order and without a pause. None
-        where nothing is promised: of one function only, of roll-outs, whose tasks say how long they take, of several
-        accelerators, where a row takes as long as its longest task, and of engines, in which functions wait for each
-        other."""
+        where nothing is promised: of one function only, of roll-outs, whose tasks say how long they take, and of
+        several accelerators or cores, of which each takes tasks as others do."""
         network = self.network
         if len(network.functions) == 1 or network.repeated or self.tasks.replicas > 1:
             return None
-        promised = self.machine.mixed_interval(self.tasks)
+        promised = self.machine.mixed_interval(self.tasks, len(network.functions))
         return None if promised is None else readable(promised)
 
     def interval(self, function: str) -> int:

@@ -15,6 +15,9 @@ import numpy as np
 from rbdgen.devices.device import Device, Resources
 from rbdgen.protocol.tasks import TaskFormat
 
+MIXED_TASKS = 10_000
+"""Tasks of the random order for which an interval of mixes is found."""
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -105,6 +108,7 @@ class Machine(ABC):
         """Cycles per task where tasks come in this ``order`` (numbers of functions) without a pause; None where nothing
         is promised."""
 
-    @abstractmethod
-    def mixed_interval(self, tasks: TaskFormat) -> float | None:
-        """The same where tasks of all functions come equally often, in a random order."""
+    def mixed_interval(self, tasks: TaskFormat, functions: int) -> float | None:
+        """The same where tasks of so many functions come equally often, in a random order."""
+        order = np.random.default_rng(0).integers(0, functions, MIXED_TASKS)
+        return self.ordered_interval(tasks, order)

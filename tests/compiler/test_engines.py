@@ -29,7 +29,7 @@ def test_promises_are_those_of_the_program() -> None:
         assert d.interval(name) == len(routine.words)
         assert d.promised_latency(name) == routine.schedule.end + AROUND
         assert d.interval(name) >= intake_cycles(routine.operands)
-    assert d.mixed_interval is None
+    assert (d.mixed_interval or 0) > (d.interval("id") + d.interval("fd")) / 2
     assert d.pace == "engine4"
     assert repr(d).startswith("<Design rbd_pendulum2_id_fd: e0.001, engine4, 17 multiplier blocks")
 

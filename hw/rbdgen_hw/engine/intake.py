@@ -9,7 +9,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.core import WAITING, Core
 from rbdgen.machines.engine.loading import LIMIT, Image
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.engine.loading import LOAD, Routines
@@ -17,8 +17,6 @@ from rbdgen_hw.fifo import BypassFifo
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.logic import any_of, delayed, registered
 
-QUEUE = 2
-"""Tasks whose words are all there, at most."""
 COMPARING = 3
 """Cycles from taking a word to that in which it is compared with its upper limit, one before with its lower one."""
 LATE = 2
@@ -62,7 +60,7 @@ class Intake(SharedComponent):
         goes = registered(m, self.words.r_en, "goes")
         m.d.sync += level.eq(level + comes - goes)
         self.room = registered(m, level < self.core.words - LATE, "room")
-        m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=QUEUE)
+        m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=WAITING)
         m.submodules.routines = self.routines = Routines(self.core, 0, self.image)
         m.d.comb += self.routines.load.eq(self.load)
         self._take()

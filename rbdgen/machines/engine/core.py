@@ -21,6 +21,8 @@ LANES = {1: 1, 2: 1, 4: 2, 8: 4}
 """Lanes that a core may have, and the banks that it then has."""
 WIDTHS = range(32, WIDEST + 1)
 """Bits that words may have."""
+WAITING = 2
+"""Tasks whose words are all there, at most, beside the one that begins."""
 CIRCLING = 8
 """Tasks that repeat and may be under way at once: beside those in a program's stages some that enter anew."""
 STAGE_BITS = 3

@@ -15,9 +15,11 @@ from rbdgen.machines.engine.core import (
     ASKED,
     CIRCLING,
     RETURNED,
+    WAITING,
     asking_cycles,
     dealing_cycles,
     entering_cycles,
+    intake_cycles,
     whole_cycles,
 )
 from rbdgen.machines.engine.program import Program, Routine
@@ -130,11 +132,24 @@ class Engine(Machine):
         return math.ceil(cycles / routine.interval) * routine.interval
 
     def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float | None:
-        # a change of functions waits until the tasks before have left
-        return None
-
-    def mixed_interval(self, tasks: TaskFormat) -> float | None:
-        return None
+        if self.cores > 1:
+            # each waits for tasks of its own and for those that others have
+            return None
+        routines = list(self.program.routines.values())
+        begins = start = 0
+        starts: list[int] = []
+        before: Routine | None = None
+        for own in (routines[k] for k in order.tolist()):
+            whole = begins + intake_cycles(own.operands)
+            if before is None:
+                start = whole
+            else:
+                start = _next_start(before, start, own, whole)
+            # the next one is taken in when there is room for this one among those that wait
+            begins = max(whole, starts[-WAITING] if len(starts) >= WAITING else 0)
+            starts.append(start)
+            before = own
+        return (starts[-1] - starts[0]) / max(len(starts) - 1, 1)
 
     # inside
 
@@ -166,3 +181,14 @@ class Engine(Machine):
     def routine(self, function: str) -> Routine:
         """The program of a function."""
         return self.program.routines[function]
+
+
+def _next_start(before: Routine, start: int, own: Routine, whole: int) -> int:
+    """The first cycle in which a task can start that is there at ``whole``, behind one of the routine ``before`` that
+    started at ``start``: tasks of one routine at its intervals while it is played, others when it has ended."""
+    ends = start + before.stages * before.interval
+    following = start + before.interval * max(math.ceil((whole - start) / before.interval), 1)
+    if own is before and following < ends:
+        return following
+    # a cycle in which nothing is played
+    return max(ends + 1, whole)

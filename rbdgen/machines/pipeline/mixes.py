@@ -93,8 +93,6 @@ class Departures:
 MOST_YIELDS = 3
 """Intervals that second passes leave to new tasks, from when one waits until none does. Of all seven functions in a
 random order, 0.3% of the intervals are lost then; 4.7% would be at none, 1.8% at one."""
-TASKS = 10_000
-"""Tasks of the random order that is played."""
 
 
 def yields(network: Network) -> bool:
@@ -120,12 +118,6 @@ def sending_cycles(plan: Plan, tasks: TaskFormat, function: str) -> int:
     tasks come without a pause."""
     # where operands are chosen a cycle after the admission, the next task's come after that
     return tasks.task_beats(function) + (plan.schedule.entry_cycles > 1)
-
-
-def mixed_intervals(network: Network, plan: Plan, tasks: TaskFormat) -> float:
-    """Intervals per task where tasks of all functions come equally often, in a random order."""
-    order = np.random.default_rng(0).integers(0, len(network.functions), TASKS)
-    return order_intervals(network, plan, tasks, order)
 
 
 def order_intervals(network: Network, plan: Plan, tasks: TaskFormat, order: np.ndarray) -> float:

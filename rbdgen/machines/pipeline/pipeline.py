@@ -13,7 +13,6 @@ from rbdgen.machines.pipeline.buffers import Plan
 from rbdgen.machines.pipeline.check import check_plan
 from rbdgen.machines.pipeline.mixes import (
     around_intervals,
-    mixed_intervals,
     order_intervals,
     sending_cycles,
 )
@@ -98,9 +97,6 @@ class Pipeline(Machine):
 
     def ordered_interval(self, tasks: TaskFormat, order: np.ndarray) -> float:
         return self._ii * order_intervals(self.network, self.plan, tasks, order)
-
-    def mixed_interval(self, tasks: TaskFormat) -> float:
-        return self._ii * mixed_intervals(self.network, self.plan, tasks)
 
     # inside
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdgen.functions.registry import common
-from rbdgen.machines.pipeline.mixes import mixed_intervals, order_intervals, yields
+from rbdgen.machines.pipeline.mixes import order_intervals, yields
 from tests.conftest import design
 
 ALL = common()
@@ -24,7 +24,7 @@ def test_no_program_admits_more_than_a_task_per_turn(
         for leaving in network.passes(function):
             admitted[leaving.program] = admitted.get(leaving.program, 0) + 1
     bound = max(1.0, max(admitted.values()) / len(functions))
-    found = mixed_intervals(network, d.plan, d.tasks)
+    found = d.machine.mixed_interval(d.tasks, len(functions)) / 4
     assert bound - 0.01 <= found <= 1.25 * bound
 
 
