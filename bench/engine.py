@@ -35,6 +35,7 @@ from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.protocol.tasks import Flag, task_format
+from rbdgen.report import plots
 from rbdgen.tracing.execute import BitTrueModel
 from rbdgen.wordlength.experiment import make_experiment
 from rbdgen.wordlength.targets import resolve_targets
@@ -68,6 +69,12 @@ ENGINES = {
 """What is synthesised: cores, how many of them, and the look-up tables that are asked for."""
 FURTHER = 4200
 """Look-up tables that are asked for of each further core."""
+AREAS = (
+    (MAIN, "id", ("id",)),
+    (MAIN, "all seven", common()),
+    ("hyq:floating", "all seven", common()),
+)
+"""Robots and functions whose area is compared."""
 PIPELINES = (4, 16, 64, 256)
 CORES = ((1, 1), (2, 1), (4, 1), (4, 2), (4, 4), (4, 8))
 """Intervals of pipelines, and lanes and cores, whose area is compared."""
@@ -287,24 +294,35 @@ def logic(targets: Targets, args: argparse.Namespace) -> None:
 
 def area(targets: Targets, args: argparse.Namespace) -> None:
     """Look-up tables and blocks of both machines over the interval, by the model."""
+    if args.plot:
+        plots.check_plot_path(args.plot)
     rows = []
-    for name, functions in (("id", ("id",)), ("all seven", common())):
+    drawn: dict[str, dict[str, dict[float, float]]] = {}
+    for robot, name, functions in AREAS:
+        what = f"{robot} {name}"
+        drawn[what] = {"pipeline": {}, "engine": {}}
         for ii in PIPELINES:
-            options = Options(functions=functions, ii=ii, device="ecp5")
-            rows.append(_area_row(f"{MAIN} {name}", f"pipeline, II {ii}", options))
+            own = _area_row(robot, Options(functions=functions, ii=ii, device="ecp5"))
+            rows.append([what, f"pipeline, II {ii}", *own])
+            drawn[what]["pipeline"][own[0]] = own[1]
         for lanes, cores in CORES:
             options = Options(functions=functions, lanes=lanes, cores=cores, device="ecp5")
-            rows.append(_area_row(f"{MAIN} {name}", f"engine, {cores} × {lanes} lanes", options))
+            own = _area_row(robot, options)
+            rows.append([what, f"engine, {cores} × {lanes} lanes", *own])
+            drawn[what]["engine"][own[0]] = own[1]
+    if args.plot:
+        plots.save(plots.area_plot(drawn), args.plot)
     head = ["functions", "machine", "slowest interval", "look-up tables", "registers", "blocks"]
     section("Both machines over the interval, by the ECP5's model", head, rows, keys=2)
 
 
-def _area_row(what: str, machine: str, options: Options) -> list[object]:
-    """A row of that table."""
-    design = compile_robot(load_robot(MAIN), options)
+def _area_row(name: str, options: Options) -> list[float]:
+    """The slowest function's interval, look-up tables, registers and blocks."""
+    ((_, robot),) = robots([name])
+    design = compile_robot(robot, options)
     cost = Cost.of(design)
     slowest = max(design.mean_interval(f) for f in design.network.functions)
-    return [what, machine, round(slowest, 1), cost.tables, cost.registers, cost.blocks]
+    return [round(slowest, 1), cost.tables, cost.registers, cost.blocks]
 
 
 def routed(directory: Path) -> str:
@@ -338,6 +356,7 @@ def main() -> int:
     parser.add_argument("--only", type=lambda text: text.split(","), help="robots by name or file")
     parser.add_argument("--tasks", type=int, default=1000, help="tasks of each function, for rtl")
     parser.add_argument("--route", action="store_true", help="place and route as well")
+    parser.add_argument("--plot", type=Path, help="an SVG, PNG or PDF of area")
     return measure(parse(parser), PARTS)
 
 

@@ -19,6 +19,8 @@ from rbdgen.report.files import check_writable
 
 SUFFIXES = (".svg", ".png", ".pdf")
 """File types of plots."""
+Curves = Mapping[str, Mapping[str, Mapping[float, float]]]
+"""Values by title of a plot, label of a curve, and place."""
 SERIES = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 """Colours of series on white; a page gives its own by the variables ``--series-1`` and so on."""
 MARKERS = "osD^vPX*"
@@ -206,24 +208,38 @@ def _series(row: Mapping[str, Any]) -> str:
     return f"{row['implementation']}, {workers} core{'s' if workers > 1 else ''}"
 
 
-def latency_plot(cycles: Mapping[str, Mapping[str, Mapping[int, int]]]) -> Any:
+def latency_plot(cycles: Curves) -> Any:
     """Cycles of algorithms over the links of a chain: ``cycles`` by function, algorithm and links, a plot for each
     function."""
+    figure = _curves(cycles, "links", "cycles to the result")
+    for ax, families in zip(figure.axes, cycles.values(), strict=True):
+        # each doubling of the links is as far
+        ax.set_xscale("log", base=2)
+        links = sorted({n for points in families.values() for n in points})
+        ax.set_xticks(links, [str(n) for n in links])
+    return figure
+
+
+def area_plot(tables: Curves) -> Any:
+    """Look-up tables over the interval between tasks: ``tables`` by what is computed, machine and interval, a plot for
+    each of the first."""
+    return _curves(tables, "cycles between tasks", "look-up tables")
+
+
+def _curves(found: Curves, across: str, up: str) -> Any:
+    """A plot for each title, with a curve for each label, on logarithmic axes of these names."""
     with _matplotlib() as figure_class:
         figure = figure_class(figsize=(9, 3.6), layout="constrained")
-        axes = figure.subplots(1, len(cycles), squeeze=False)[0]
-        for ax, (function, families) in zip(axes, cycles.items(), strict=True):
-            for k, (family, points) in enumerate(families.items()):
+        axes = figure.subplots(1, len(found), squeeze=False)[0]
+        for ax, (title, curves) in zip(axes, found.items(), strict=True):
+            for k, (label, points) in enumerate(curves.items()):
                 style = {"color": SERIES[k], "marker": MARKERS[k], "markersize": 5}
-                ax.plot(list(points), list(points.values()), label=family, **style)
-            # each doubling of the links is as far
-            ax.xaxis.axes.set_xscale("log", base=2)
+                ax.plot(list(points), list(points.values()), label=label, **style)
+            _logarithmic(ax.xaxis)
             _logarithmic(ax.yaxis)
-            links = sorted({n for points in families.values() for n in points})
-            ax.set_xticks(links, [str(n) for n in links])
-            ax.set_title(function, loc="left")
-            ax.set_xlabel("links")
-            ax.set_ylabel("cycles to the result")
+            ax.set_title(title, loc="left")
+            ax.set_xlabel(across)
+            ax.set_ylabel(up)
             ax.legend()
         return figure
 
