@@ -77,7 +77,11 @@ CALIBRATE = 15
 """Code of a task that loads a parameter."""
 LOADED = 2
 """Words of such a task: a parameter's number, and its value."""
-CODES = tuple(code for code in range(1 << FUNCTION_BITS) if code != CALIBRATE)
+LOAD = (1 << FUNCTION_BITS) - 1
+"""Code of a packet that writes into an engine (:mod:`rbdgen.protocol.loading`)."""
+LOAD_WORDS = 11
+"""Words of such a packet behind its header."""
+CODES = tuple(code for code in range(LOAD) if code != CALIBRATE)
 """Codes that functions may have."""
 
 
@@ -270,18 +274,20 @@ class Rows:
 @dataclass(frozen=True)
 class TaskFormat:
     """Layout of one accelerator's streams: ``functions`` by name, the packing of tasks and of results, and the
-    ``parameters`` that can be loaded."""
+    ``parameters`` that can be loaded. ``resident``: programs come over its link."""
 
     functions: Mapping[str, FunctionFormat]
     task: Packing
     result: Packing
     parameters: tuple[OperandWord, ...] = ()
+    resident: bool = False
 
     @property
     def task_words(self) -> dict[int, int]:
-        """Operand words of a task by its code, of tasks that load a parameter as well. All others have none."""
+        """Words of a task by its code, of packets that load parameters or programs as well. All others have none."""
         words = {f.code: len(f.operands) for f in self.functions.values()}
-        return words | ({CALIBRATE: LOADED} if self.parameters else {})
+        words |= {CALIBRATE: LOADED} if self.parameters else {}
+        return words | ({LOAD: LOAD_WORDS} if self.resident else {})
 
     def task_beats(self, function: str) -> int:
         """Beats of a task of ``function``."""
@@ -481,6 +487,12 @@ def task_format(
         result=Packing(_places(results, result_beats), replicas),
         parameters=tuple(parameters),
     )
+
+
+def resident_format(width: int, functions: Iterable[FunctionFormat] = ()) -> TaskFormat:
+    """The layout of an engine whose programs come over its link: a word of so many bits in each beat."""
+    packing = Packing((width,))
+    return TaskFormat({f.name: f for f in functions}, packing, packing, resident=True)
 
 
 def _places(packets: Iterable[Sequence[int]], beats: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ in the same hardware, and functions that it has not."""
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from amaranth.sim import Simulator
 from rbdgen.compiler.words import function_format
 from rbdgen.functions.registry import common, function
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import Write, writes
+from rbdgen.machines.engine.loading import writes
+from rbdgen.protocol.loading import Write
 from rbdgen.protocol.tasks import CALIBRATE, Flag, join_header
 from rbdgen.tracing.execute import BitTrueModel
 from rbdgen_hw.engine.cores import EngineCores
@@ -42,8 +43,11 @@ def loads(own: Mapped) -> list[Write]:
     return list(writes(own.program, formats))
 
 
-def tasks(own: Mapped, names: Sequence[str], count: int, seed: int) -> Stream:
-    """Tasks of functions in a random order, some of them of no function."""
+def tasks(
+    own: Mapped, names: Sequence[str], count: int, seed: int, codes: Mapping[str, int] | None = None
+) -> Stream:
+    """Tasks of functions in a random order, some of them of no function; with other ``codes`` than usual, if given."""
+    codes = codes or {name: function(name).code for name in names}
     rnd = random.Random(seed)
     mask = (1 << own.program.core.width) - 1
     model = BitTrueModel(own.network, own.fixed)
@@ -60,7 +64,7 @@ def tasks(own: Mapped, names: Sequence[str], count: int, seed: int) -> Stream:
             stream.expected.append(join_header(UNKNOWN, tag, int(Flag.FUNCTION)))
             continue
         raw, values, overflow = made[name]
-        code = function(name).code
+        code = codes[name]
         flag = int(Flag.OVERFLOW) if overflow[tag] else 0
         stream.beats.append(join_header(code, tag))
         stream.beats.extend(int(x) & mask for x in raw[tag])

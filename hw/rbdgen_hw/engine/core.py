@@ -9,8 +9,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import CONSTANT, Image
+from rbdgen.machines.engine.loading import Image
 from rbdgen.machines.engine.program import HEADER, LAST_WORD, WORD
+from rbdgen.protocol.loading import CONSTANT
 from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, Flag
 from rbdgen_hw.engine.datapath import Datapath
 from rbdgen_hw.engine.intake import HEAD, Intake

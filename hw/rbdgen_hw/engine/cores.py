@@ -15,8 +15,9 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import COLUMN_NUMBER_BITS, PROGRAM, ROTATING, Image
+from rbdgen.machines.engine.loading import WORD_NUMBER_BITS, Image
 from rbdgen.machines.engine.program import Layout
+from rbdgen.protocol.loading import PROGRAM, ROTATING
 from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
 from rbdgen_hw.engine.core import EngineCore
 from rbdgen_hw.engine.dealing import Deal
@@ -81,8 +82,8 @@ class EngineCores(SharedComponent):
             m.d.sync += rotating.eq(self.load.data)
         m.d.comb += [
             program.write.eq(self.load.on & (self.load.target == PROGRAM)),
-            program.write_column.eq(self.load.address[:COLUMN_NUMBER_BITS]),
-            program.write_address.eq(self.load.address[COLUMN_NUMBER_BITS:]),
+            program.write_column.eq(self.load.address[WORD_NUMBER_BITS:]),
+            program.write_address.eq(self.load.address[:WORD_NUMBER_BITS]),
             program.write_data.eq(self.load.data),
             program.address.eq(self.sequencer.program_address),
             self.sequencer.program_word.eq(program.word),

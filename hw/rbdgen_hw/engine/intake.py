@@ -10,7 +10,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import WAITING, Core
-from rbdgen.machines.engine.loading import LIMIT, Image
+from rbdgen.machines.engine.loading import Image
+from rbdgen.protocol.loading import LIMIT
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.engine.loading import LOAD, Routines
 from rbdgen_hw.fifo import BypassFifo

@@ -9,22 +9,15 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import (
-    ADDRESS_BITS,
-    COLUMN_BITS,
-    PART_BITS,
-    ROUTINE,
-    TARGET_BITS,
-    Image,
-    routine_parts,
-)
+from rbdgen.machines.engine.loading import PART_BITS, Image, routine_parts
+from rbdgen.protocol.loading import ADDRESS_BITS, DATA_BITS, ROUTINE, TARGET_BITS
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen_hw.library import SharedComponent
 
 LOAD = data.StructLayout(
-    {"on": 1, "target": TARGET_BITS, "address": ADDRESS_BITS, "data": COLUMN_BITS}
+    {"on": 1, "target": TARGET_BITS, "address": ADDRESS_BITS, "data": DATA_BITS}
 )
-"""A write (:class:`rbdgen.machines.engine.loading.Write`) in the cycles in which it is ``on``."""
+"""A write (:class:`rbdgen.protocol.loading.Write`) in the cycles in which it is ``on``."""
 
 
 class Routines(SharedComponent):

@@ -16,8 +16,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import STAGE_BITS, Core
-from rbdgen.machines.engine.loading import COLUMN_BITS, columns, routine_parts
+from rbdgen.machines.engine.loading import columns, routine_parts
 from rbdgen.machines.engine.program import Layout
+from rbdgen.protocol.loading import DATA_BITS
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen_hw.engine.issue import TASKS, beat, issue
 from rbdgen_hw.library import SharedComponent
@@ -51,7 +52,7 @@ class ProgramMemory(SharedComponent):
                 "write": In(1),
                 "write_address": In(core.depth_bits),
                 "write_column": In(range(columns(self.bits))),
-                "write_data": In(COLUMN_BITS),
+                "write_data": In(DATA_BITS),
             }
         )
 
@@ -83,7 +84,7 @@ class ProgramMemory(SharedComponent):
         for k in range(columns(self.bits)):
             attributes = {"ram_style": "block", "no_rw_check": 1}
             init = self.init[k][begin : begin + size]
-            memory = Memory(shape=COLUMN_BITS, depth=size, init=init, attrs=attributes)
+            memory = Memory(shape=DATA_BITS, depth=size, init=init, attrs=attributes)
             m.submodules[f"words{begin}_column{k}"] = memory
             writing, reading = memory.write_port(), memory.read_port()
             own = self.write_address[inside:] == number

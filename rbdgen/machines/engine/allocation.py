@@ -19,9 +19,25 @@ from rbdgen.machines.engine.scheduler import Schedule
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a program stands in a core that may hold others: its first ``word`` of program memory, the first word of
+    each bank that its constants take (``constant``), the number of its first operand's limits (``limit``), and how many
+    words rotate, for all programs (None: those that its constants leave)."""
+
+    word: int = 0
+    constant: int = 0
+    limit: int = 0
+    rotating: int | None = None
+
+
+ALONE = Place()
+"""The place of a program that has a core to itself."""
+
+
+@dataclass(frozen=True)
 class Constants:
     """Places of constants: bank and word by raw value, or by a parameter's name; ``words``: of each bank, so many are
-    taken."""
+    taken, by those before them as well."""
 
     places: Mapping[int | str, tuple[int, int]]
     words: int
@@ -36,13 +52,13 @@ class Allocation:
     needed: int
 
 
-def place_constants(constants: Iterable[int | str], core: Core) -> Constants:
-    """Places of these constants: one bank after the other, so that all have as many, and that of parameters, which come
-    first, the number is the address at which they are loaded."""
+def place_constants(constants: Iterable[int | str], core: Core, first: int = 0) -> Constants:
+    """Places of these constants from a ``first`` word on: one bank after the other, so that all have as many, and that
+    of parameters, which come first, the number is the address at which they are loaded."""
     places: dict[int | str, tuple[int, int]] = {}
     for k, value in enumerate(dict.fromkeys(constants)):
-        places[value] = k % core.banks, k // core.banks
-    return Constants(places, -(-len(places) // core.banks))
+        places[value] = k % core.banks, first + k // core.banks
+    return Constants(places, first + -(-len(places) // core.banks))
 
 
 def needed_words(schedule: Schedule) -> int:
@@ -116,15 +132,16 @@ def _on_circle(spans: Mapping[int, tuple[int, int]], interval: int) -> tuple[dic
     return {n: word % length for n, word in words.items()} if length else {}, length
 
 
-def check_constants(constants: Constants, core: Core) -> int:
-    """The rotating words that constants leave. ConfigError where none are left."""
+def check_constants(constants: Constants, core: Core, rotating: int | None) -> int:
+    """So many ``rotating`` words, or as many as constants leave. ConfigError where these are fewer, or none."""
     left = core.words - constants.words
-    if left < 1:
+    if left < (rotating or 1):
+        others = "" if rotating is None else f", of which {rotating} are for other values,"
         raise ConfigError(
-            f"constants: {len(constants.places)} do not fit {core.banks} banks of {core.words} words; use larger "
-            "memories"
+            f"constants: {len(constants.places)} do not fit {core.banks} banks of {core.words} words{others} beside "
+            "what is there; use larger memories or fewer functions"
         )
-    return left
+    return rotating or left
 
 
 def rotated(word: int, stage: int, rotating: int) -> int:

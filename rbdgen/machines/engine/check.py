@@ -20,7 +20,7 @@ from rbdgen.machines.engine.core import (
     WRITTEN,
 )
 from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
-from rbdgen.machines.engine.program import ALONE, HEADER, KINDS, LAST_WORD, WORD, Program
+from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, NOTHING_BEHIND, WORD, Program
 from rbdgen.machines.engine.special import SIGN, SINES, TIMES
 
 Name = tuple[str, int | str, int]
@@ -303,7 +303,7 @@ class _Play:
             if self.ended[task] != len(self.work.sums):
                 raise self._wrong(now, f"task {task} sends its flags before its last sum ends")
             self.headed.add(task)
-            if own["send_address"] != (0 if self.routine.results else ALONE):
+            if own["send_address"] != (0 if self.routine.results else NOTHING_BEHIND):
                 raise self._wrong(now, f"task {task} tells of other words behind its header")
         if own["send"] not in (WORD, LAST_WORD):
             return

@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import STAGE_BITS, Core
 from rbdgen.machines.engine.program import Program
+from rbdgen.protocol.loading import (
+    ADDRESS_BITS,
+    CONSTANT,
+    DATA_BITS,
+    LIMIT,
+    PROGRAM,
+    ROTATING,
+    ROUTINE,
+    Write,
+)
 from rbdgen.protocol.tasks import FUNCTION_BITS, FunctionFormat
 
-COLUMN_BITS = 36
-"""Bits of a column of program memory, which is a block memory wide."""
-PROGRAM, CONSTANT, ROUTINE, ROTATING, LIMIT = range(5)
-"""What is written, by code."""
-TARGET_BITS = 3
-ADDRESS_BITS = 20
-"""Bits of an address of what is written: a word's number above its column's, a word above its bank, a function's code
-above the part of its routine, twice an operand's number for its lower limit and one more for its upper one."""
 COLUMN_NUMBER_BITS = 4
-"""Bits of a column's number, below that of its word."""
+"""Bits of the number of a column of program memory, above that of its word. Other addresses are: a word above its bank,
+a function's code above the part of its routine, twice an operand's number for its lower limit and one more for its
+upper one."""
+WORD_NUMBER_BITS = ADDRESS_BITS - COLUMN_NUMBER_BITS
 PART_BITS = 2
 """Bits of the number of a part of a routine's entry, below its function's code."""
 REPEATS = 3
@@ -28,18 +33,9 @@ COUNTS_BITS = 10
 """Bits of the place of a number of steps, at most, so that a part is one write whatever the memories."""
 
 
-@dataclass(frozen=True)
-class Write:
-    """A word of ``data`` that goes to an ``address`` of a ``target``."""
-
-    target: int
-    address: int
-    data: int
-
-
 def columns(bits: int) -> int:
     """Columns of a program's words."""
-    return -(-bits // COLUMN_BITS)
+    return -(-bits // DATA_BITS)
 
 
 def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
@@ -69,8 +65,8 @@ def packed(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
             raise ValueError(f"{name}: {values[name]} does not fit {width} bits")
         entry |= values[name] << at
         at += width
-    if at > COLUMN_BITS:
-        raise ValueError(f"{', '.join(fields)}: take {at} bits, and a write has {COLUMN_BITS}")
+    if at > DATA_BITS:
+        raise ValueError(f"{', '.join(fields)}: take {at} bits, and a write has {DATA_BITS}")
     return entry
 
 
@@ -107,23 +103,23 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
     """All that is written for a program; ``functions`` are the formats of its tasks. ConfigError where they do not
     fit."""
     core = program.core
-    mask = (1 << COLUMN_BITS) - 1
-    number = 0
+    mask = (1 << DATA_BITS) - 1
+    number = program.place.word
     for routine in program.routines.values():
         for word in routine.words:
             for k in range(columns(program.layout.bits)):
-                address = number << COLUMN_NUMBER_BITS | k
-                yield Write(PROGRAM, address, word >> k * COLUMN_BITS & mask)
+                address = k << WORD_NUMBER_BITS | number
+                yield Write(PROGRAM, address, word >> k * DATA_BITS & mask)
             number += 1
     for bank, word, raw in program.raw_constants:
         yield Write(CONSTANT, word << core.bank_bits | bank, raw & (1 << core.width) - 1)
     limits = Limits.of((functions[name] for name in program.routines), core)
-    for number, (lower, upper) in enumerate(limits.pairs):
+    for number, (lower, upper) in enumerate(limits.pairs, program.place.limit):
         # what is below the second is inside: one comparison serves both
         for k, bound in enumerate((lower, upper + 1)):
             yield Write(LIMIT, number << 1 | k, bound & (1 << core.width + 1) - 1)
     for name, routine in program.routines.items():
-        start = program.start(name)
+        start = program.place.word + program.start(name)
         values = {
             "start": start,
             "last": start + routine.interval - 1,
@@ -131,7 +127,7 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
             "operands": routine.operands,
             "results": routine.results + 1,
             "known": 1,
-            "limits": limits.first[name],
+            "limits": program.place.limit + limits.first[name],
             "counts": 0 if routine.count_at is None else routine.count_at - routine.results + 1,
             "moving": routine.results,
             "staying": routine.schedule.work.staying,
@@ -162,20 +158,18 @@ class Image:
             ROUTINE: [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)],
             LIMIT: [[0] * (2 * core.limits)],
         }
-        below = {
-            PROGRAM: COLUMN_NUMBER_BITS,
-            CONSTANT: core.bank_bits,
-            ROUTINE: PART_BITS,
-            LIMIT: 0,
-        }
+        below = {CONSTANT: core.bank_bits, ROUTINE: PART_BITS, LIMIT: 0}
         rotating = core.words
         for word in words:
             if word.target == ROTATING:
                 rotating = word.data
                 continue
-            bits = below[word.target]
-            number = word.address & (1 << bits) - 1
-            memories[word.target][number][word.address >> bits] = word.data
+            if word.target == PROGRAM:
+                column, number = divmod(word.address, 1 << WORD_NUMBER_BITS)
+                memories[PROGRAM][column][number] = word.data
+                continue
+            number, part = divmod(word.address, 1 << below[word.target])
+            memories[word.target][part][number] = word.data
         return cls(
             memories[PROGRAM], memories[CONSTANT], memories[LIMIT][0], memories[ROUTINE], rotating
         )

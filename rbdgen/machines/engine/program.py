@@ -12,8 +12,10 @@ from functools import cached_property
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import (
+    ALONE,
     Allocation,
     Constants,
+    Place,
     allocate,
     check_constants,
     rotated,
@@ -36,7 +38,7 @@ KINDS = (PRODUCT, SUM, DIFFERENCE)
 """What lanes make of two values, by code."""
 HEADER, WORD, LAST_WORD = 1, 2, 3
 """What the output does, by code; nothing by 0."""
-ALONE = 1
+NOTHING_BEHIND = 1
 """The address beside a header that no word follows."""
 
 
@@ -131,13 +133,14 @@ class Routine:
 class Program:
     """All that is loaded into a ``core``: ``routines`` by function, one behind the other in its program memory, and
     ``constants``. ``rotating``: the words of a memory behind the constants. ``parameters``: raw values by name, until
-    others are loaded."""
+    others are loaded. ``place``: where it stands in memories."""
 
     core: Core
     routines: Mapping[str, Routine]
     constants: Constants
     rotating: int
     parameters: Mapping[str, int] = field(default_factory=dict)
+    place: Place = ALONE
 
     @cached_property
     def layout(self) -> Layout:
@@ -172,13 +175,14 @@ def make_program(
     core: Core,
     schedules: Mapping[str, Schedule],
     parameters: Mapping[str, int] | None = None,
+    place: Place = ALONE,
 ) -> Program:
-    """The program of these schedules, with these raw ``parameters`` by name. ConfigError where something does not fit
-    the core."""
-    check_sizes(core, schedules)
+    """The program of these schedules, with these raw ``parameters`` by name, in its ``place``. ConfigError where
+    something does not fit the core."""
+    check_sizes(core, schedules, place.word)
     parameters = parameters or {}
-    constants = constants_of(schedules, core, parameters)
-    rotating = check_constants(constants, core)
+    constants = constants_of(schedules, core, parameters, place.constant)
+    rotating = check_constants(constants, core, place.rotating)
     layout = Layout(core)
     routines = {}
     for name, schedule in schedules.items():
@@ -189,7 +193,13 @@ def make_program(
         routines[name] = Routine(
             name, words, schedule.stages, len(work.inputs), len(work.results), schedule, allocation
         )
-    return Program(core, routines, constants, rotating, parameters)
+    return Program(core, routines, constants, rotating, parameters, place)
+
+
+def moved(program: Program, place: Place) -> Program:
+    """The same program in another ``place``. ConfigError where something does not fit the core."""
+    schedules = {name: routine.schedule for name, routine in program.routines.items()}
+    return make_program(program.core, schedules, program.parameters, place)
 
 
 class _Writer:
@@ -233,7 +243,7 @@ class _Writer:
             if i is not None:
                 self._set(k + WRITTEN, take_write=1, take_address=address)
         header = schedule.header
-        alone = 0 if schedule.read else ALONE
+        alone = 0 if schedule.read else NOTHING_BEHIND
         self._set(header, send=HEADER, send_address=alone, send_stage=self._stage(header))
         for cycle, value in zip(schedule.read, self.work.results, strict=True):
             bank, address, rotates = self._place(value, cycle)

@@ -57,18 +57,18 @@ def _rows(count: int) -> int:
 
 
 def constants_of(
-    schedules: Mapping[str, Schedule], core: Core, parameters: Iterable[str]
+    schedules: Mapping[str, Schedule], core: Core, parameters: Iterable[str], first: int = 0
 ) -> Constants:
-    """Places of all parameters and constants, zero among them."""
+    """Places of all parameters and constants, zero among them, from a ``first`` word of each bank on."""
     read = [x for schedule in schedules.values() for x in schedule.work.constants]
-    return place_constants([*parameters, 0, *read], core)
+    return place_constants([*parameters, 0, *read], core, first)
 
 
-def check_sizes(core: Core, schedules: Mapping[str, Schedule]) -> None:
-    """ConfigError where program memory or the room for results is too small."""
-    depth = sum(schedule.interval for schedule in schedules.values())
+def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -> None:
+    """ConfigError where program memory, from its ``first`` word on, or the room for results is too small."""
+    depth = first + sum(schedule.interval for schedule in schedules.values())
     if depth > core.depth:
-        needed = needed_core(core, schedules).depth
+        needed = _rows(depth)
         raise ConfigError(
             f"program: {depth} words are needed, {depth - core.depth} more than there are; an engine with {needed} "
             "would do, or fewer functions"

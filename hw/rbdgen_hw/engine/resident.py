@@ -1,0 +1,52 @@
+# amaranth: UnusedElaboratable=no
+"""An engine without a program: what it computes, and for which robots, comes over its link."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from rbdgen.machines.engine.core import Core
+from rbdgen.protocol.tasks import resident_format
+from rbdgen_hw.engine.cores import EngineCores
+from rbdgen_hw.engine.loading import LOAD
+from rbdgen_hw.engine.programs import ProgramLoader
+from rbdgen_hw.library import SharedComponent, forward, instantiate
+
+
+class ResidentEngine(SharedComponent):
+    """Ports ``i`` and ``o``: streams of beats. ``load``: what is written, for whoever must know packets' lengths."""
+
+    module_name = ""
+
+    def __init__(self, core: Core, cores: int = 1) -> None:
+        self.core = core
+        self.count = cores
+        self.tasks = resident_format(core.width)
+        super().__init__(
+            {
+                "i": In(stream.Signature(self.tasks.task.row_bits)),
+                "o": Out(stream.Signature(self.tasks.result.row_bits)),
+                "load": Out(LOAD),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # what comes one after the other goes to cores in turn
+        cores = EngineCores(self.core, self.count, "engine", dealt=self.count > 1)
+        loader = ProgramLoader(self.tasks)
+        instantiate(m, platform, "engine", cores)
+        instantiate(m, platform, "programs", loader)
+        forward(m, self.i, loader.i)
+        forward(m, loader.tasks, cores.i)
+        forward(m, cores.o, loader.results)
+        forward(m, loader.o, self.o)
+        m.d.comb += [
+            loader.first.eq(cores.first),
+            loader.idle.eq(cores.idle),
+            cores.load.eq(loader.load),
+            self.load.eq(loader.load),
+        ]
+        return m
