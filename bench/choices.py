@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from unittest import mock
 
 from figures import Part, Targets, arguments, measure, parse, section
 
@@ -14,11 +15,14 @@ from rbdgen import Budget, Design, Options, compile_robot, load_robot
 from rbdgen.compiler.cost import Cost
 from rbdgen.compiler.stages import default_choices
 from rbdgen.functions.registry import common
+from rbdgen.machines.pipeline import scheduler
 from rbdgen_boards.board import get_board
 
 ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
 SETS = {"id": ("id",), "all": common()}
 INTERVALS = (1, 12)
+SHARED = (2, 8, 16, 64)
+"""Intervals at which multipliers are shared."""
 BOARD, MOST_TABLES, MOST_SECONDS = "tang_mega_138k_pro", 129_000, 60.0
 
 
@@ -81,10 +85,26 @@ def goals(robots: tuple[str, ...]) -> None:
     section(title, [*head, ", ".join(default_choices(Options())), "s"], rows, keys=2)
 
 
+def bindings(robots: tuple[str, ...]) -> None:
+    """Look-up tables that the search for a binding of products saves beside the binding that their schedule has."""
+    rows = []
+    for robot in robots:
+        for name, functions in SETS.items():
+            for ii in SHARED:
+                options = Options(functions=functions, ii=ii, device="ecp5")
+                searched = Cost.of(timed(robot, options)[0]).tables
+                with mock.patch.object(scheduler, "bind_products", lambda found, most: found):
+                    first = Cost.of(timed(robot, options)[0]).tables
+                rows.append([robot, name, ii, first, searched, f"{1 - searched / first:.1%}"])
+    head = ["robot", "functions", "II", "as scheduled", "searched", "saved"]
+    section("Look-up tables by the binding of products", head, rows, keys=3)
+
+
 PARTS: dict[str, Part] = {
     "board": lambda targets, _: board(targets),
     "overflow": lambda _, args: overflow(args.robots.split(",")),
     "goals": lambda _, args: goals(args.robots.split(",")),
+    "bindings": lambda _, args: bindings(args.robots.split(",")),
 }
 
 
