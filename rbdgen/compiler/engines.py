@@ -14,16 +14,19 @@ from rbdgen.compiler.stages import closed, default_algorithms
 from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError, RbdgenWarning
-from rbdgen.machines.engine.core import LANES, WIDTHS, core_of
+from rbdgen.machines.engine.allocation import Place
+from rbdgen.machines.engine.core import LANES, WIDTHS, Core, core_of
 from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
+from rbdgen.machines.engine.program import moved
+from rbdgen.machines.engine.resident import Resident
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
-from rbdgen.protocol.tasks import LOADED, task_format
+from rbdgen.protocol.tasks import LOADED, resident_format, task_format
 from rbdgen.tracing.building import build_network, operand_samples
 from rbdgen.tracing.network import Network
 from rbdgen.tracing.trace_options import TraceOptions
@@ -81,11 +84,51 @@ def made(
     """The design with so many cores of so many lanes. ConfigError where something does not fit any memory."""
     options = replace(prepared.options, lanes=lanes, cores=cores)
     core = core_of(lanes, options.word or WIDTHS[0])
+    alone = _alone(prepared, options, core, target, progress, fit=True)
+    return with_cores(alone, cores)
+
+
+def resident_design(
+    prepared: Prepared,
+    engine: Resident,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Design:
+    """The design whose program is for such an ``engine``, which it has to itself. ConfigError where something does not
+    fit it."""
+    core = engine.core
+    options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
+    design = _alone(prepared, options, core, Target(), progress, fit=False)
+    functions = list(design.tasks.functions.values())
+    machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
+    tasks = resident_format(core.width, engine.room, functions)
+    return replace(design, machine=machine, tasks=tasks)
+
+
+def placed(design: Design, place: Place, first_code: int) -> Design:
+    """The same program in another ``place``, whose functions have codes from this one on."""
+    machine = replace(design.engine, program=moved(design.engine.program, place))
+    coded = {
+        name: replace(own, code=first_code + k)
+        for k, (name, own) in enumerate(design.tasks.functions.items())
+    }
+    return replace(design, machine=machine, tasks=replace(design.tasks, functions=coded))
+
+
+def _alone(
+    prepared: Prepared,
+    options: Options,
+    core: Core,
+    target: Target,
+    progress: Callable[[str], None],
+    fit: bool,
+) -> Design:
+    """The design with one such core; ``fit``: with memories as large as need be."""
     hurry = options.goal == "latency"
-    mapped = with_program(prepared.formatted, core, progress, hurry, fit=True)
+    mapped = with_program(prepared.formatted, core, progress, hurry, fit)
     machine = Engine(mapped.program, target_device(options))
     progress("check the program")
     machine.check()
+    core = mapped.program.core
     network, fixed = mapped.network, mapped.fixed
     formats = [function_format(f, network, fixed) for f in network.functions]
     # a word in each beat
@@ -95,7 +138,7 @@ def made(
         words.append(LOADED)
     longest = 1 + max(words)
     tasks = task_format(formats, longest, longest, parameters)
-    alone = Design(
+    return Design(
         robot=network.robot,
         options=options,
         ranges=prepared.ranges,
@@ -110,7 +153,6 @@ def made(
         why=prepared.why,
         target=target,
     )
-    return with_cores(alone, cores)
 
 
 def engine_design(

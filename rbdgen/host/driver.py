@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays, checked_reaction, flag_text
 from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
+from rbdgen.host.held import Held
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
+from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -54,14 +57,35 @@ class _NoSuchMethodError(ConfigError, AttributeError):
         )
 
 
+LONGEST_RESULT = 1 << 15
+"""Bytes of a result of any program, at most."""
+
+
 def limit(manifest: Manifest) -> int:
     """The longest payload that a device of this manifest sends: a result or an answer to a hello."""
+    if manifest.program is not None:
+        # of programs that others load as well
+        return LONGEST_RESULT
     sizes = [
         manifest.tasks.result.packet_bytes(len(f.results))
         for f in manifest.tasks.functions.values()
     ]
     # room for an answer to a hello, which no result need be as long as
     return max(64, *sizes)
+
+
+def _known(source: ManifestSource | Program) -> tuple[Manifest, Program | None]:
+    """The manifest, and the program where it is one's."""
+    if isinstance(source, Program):
+        return source.manifest, source
+    known = known_manifest(source)
+    if known.program is None:
+        return known, None
+    if isinstance(source, Manifest):
+        raise ConfigError(
+            f"{known.name}: is the manifest of a program; give the folder with both, or what read_program reads there"
+        )
+    return known, read_program(source)
 
 
 class Driver:
@@ -89,13 +113,20 @@ class Driver:
         link: ByteLink | StreamLink | DatagramLink,
         progress: Progress = lambda done, total: None,
         flags: str = "warn",
+        program: Program | None = None,
+        programs: Programs | None = None,
     ) -> None:
         self.manifest, self.link, self.progress = manifest, link, progress
         self.on_flags = checked_reaction(flags)
         # a model in this process is copied by a fork, unlike a board
         own = isinstance(link, ByteLink) and getattr(link.transport, "in_process", False)
-        self.access = Access(own)
+        self.access = programs.access if programs else Access(own)
         self.parameters = Parameters(manifest.tasks, link, self.access)
+        self.program, self.programs = program, programs
+        if program is not None and programs is None:
+            self.programs = Programs(program.facts.engine, link, self.access)
+            self.programs.load(program, progress)
+        self.held: Held = self.programs or self.parameters
         self.arrays: dict[str, FunctionArrays] = {}
         self._told = threading.local()
         """Flags and losses of each thread's last call."""
@@ -103,7 +134,7 @@ class Driver:
     @classmethod
     def open(
         cls,
-        manifest: ManifestSource,
+        manifest: ManifestSource | Program,
         transport: Transport,
         attempts: int = DEFAULT_ATTEMPTS,
         patience: int = DEFAULT_PATIENCE,
@@ -111,7 +142,8 @@ class Driver:
         seconds: float = DEFAULT_SECONDS,
         flags: str = "warn",
     ) -> Driver:
-        """The device behind ``transport``, once it has said that it is the manifest's.
+        """The device behind ``transport``, once it has said that it is the manifest's; of a program, or of a folder
+        with one, the engine that it is for, once it holds it.
 
         ``attempts``: how often a task is sent before it counts as lost; ``patience``: hellos without an answer before
         the device counts as silent; ``seconds``: how long nothing may come of waiting, whatever is said meanwhile;
@@ -119,22 +151,22 @@ class Driver:
 
         ConfigError for a manifest that cannot be read, LinkError for a device that is silent or another one.
         """
-        known = known_manifest(manifest)
+        known, program = _known(manifest)
         link = connect(
             transport,
-            known.identity,
+            program.facts.engine if program else known.identity,
             limit(known),
             known.name,
             attempts,
             patience,
             seconds,
         )
-        return cls(known, link, progress, flags)
+        return cls(known, link, progress, flags, program)
 
     @classmethod
     def serial(
         cls,
-        manifest: ManifestSource,
+        manifest: ManifestSource | Program,
         port: str,
         baud: int = DEFAULT_BAUD,
         flags: str = "warn",
@@ -179,6 +211,26 @@ class Driver:
             port.close()
             raise
         return cls(known, link, progress, flags)
+
+    def load(self, program: Program | Path | str, flags: str | None = None) -> Driver:
+        """Load another program, or that of a folder, into the same engine, beside what is there, or in its place where
+        they clash; the driver of that one. ConfigError where this is no engine or that no program, LinkError where it
+        is for another engine or is not answered."""
+        if self.programs is None:
+            raise ConfigError(
+                f"{self.manifest.name}: is hardware for one robot, into which nothing is loaded; open an engine"
+            )
+        given = program if isinstance(program, Program) else read_program(program)
+        self.programs.load(given, self.progress)
+        reaction = self.on_flags if flags is None else flags
+        return Driver(given.manifest, self.link, self.progress, reaction, given, self.programs)
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """The robots whose programs the engine holds, whoever loaded them; of hardware for one robot that one."""
+        if self.programs is None:
+            return (self.manifest.robot,)
+        return tuple(entry.robot for entry in self.programs.entries())
 
     @property
     def flags(self) -> np.ndarray:
@@ -341,8 +393,10 @@ class Driver:
         self, packets: list[bytes], counts: np.ndarray, order: np.ndarray | None
     ) -> list[bytes | None]:
         """Each task's result, of requests that have so many tasks each, sent in ``order``."""
+        if self.programs is not None and self.program is not None:
+            self.programs.require(self.program)
         if order is None:
-            return self.parameters.exchange(packets, self.progress)
+            return self.held.exchange(packets, self.progress)
         named = number_array("order", order)
         if not np.array_equal(np.sort(named.ravel()), np.repeat(np.arange(len(counts)), counts)):
             raise ConfigError("order: must name each request as many times as it has tasks")
@@ -351,7 +405,7 @@ class Driver:
         line = [b""] * len(packets)
         for place, packet in zip(places, packets, strict=True):
             line[place] = packet
-        results = self.parameters.exchange(line, self.progress)
+        results = self.held.exchange(line, self.progress)
         return [results[place] for place in places]
 
     def _arrays(self, function: str) -> FunctionArrays:

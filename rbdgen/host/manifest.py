@@ -19,6 +19,7 @@ from typing import Any
 from rbdgen.errors import ConfigError, short
 from rbdgen.ir.number_formats import Format
 from rbdgen.operands import UNIT_VECTORS
+from rbdgen.protocol.directory import Extent
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.tasks import (
     CALIBRATE,
@@ -275,10 +276,19 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class ProgramFacts:
+    """The identity of the ``engine`` that a program is for, and what it takes of it."""
+
+    engine: bytes
+    extent: Extent
+
+
+@dataclass(frozen=True)
 class Manifest:
     """One accelerator: its ``identity`` (:mod:`rbdgen.host.manifest`), the layout of its packets, the shapes
     of vectors by name, and for each function its vectors, the golden function of the same results, what it is in a few
-    words, and where its operand and result words belong, in their order."""
+    words, and where its operand and result words belong, in their order. ``digest`` is of its Verilog, or of the
+    ``program`` that it is."""
 
     name: str
     robot: str
@@ -292,6 +302,8 @@ class Manifest:
     summaries: Mapping[str, str]
     operands: Mapping[str, tuple[Entry, ...]]
     results: Mapping[str, tuple[Entry, ...]]
+    digest: str = ""
+    program: ProgramFacts | None = None
 
 
 ManifestSource = Manifest | Path | str
@@ -385,7 +397,21 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         {name: f["summary"] for name, f in content["functions"].items()},
         operands,
         results,
+        content["verilog_sha256"],
+        _program(content.get("program")),
     )
+
+
+def program_keys(engine: bytes, extent: Extent) -> dict[str, Any]:
+    """Of a program, by key."""
+    return {"engine": engine.hex(), **asdict(extent)}
+
+
+def _program(content: Mapping[str, Any] | None) -> ProgramFacts | None:
+    if content is None:
+        return None
+    extent = {key: value for key, value in content.items() if key != "engine"}
+    return ProgramFacts(bytes.fromhex(content["engine"]), Extent(**extent))
 
 
 def read_manifest(path: Path) -> Manifest:

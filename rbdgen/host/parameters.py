@@ -1,62 +1,28 @@
-"""The parameters that were loaded into a device, kept: a reset loses them, and what follows it would be of others."""
+"""The parameters that were loaded into a device: a reset loses them, and what follows it would be of others."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import numpy as np
 
-from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
-from rbdgen.host.exchanges import Access, DeviceResetError, Progress
+from rbdgen.errors import ConfigError, LinkError
+from rbdgen.host.exchanges import Access, Progress
+from rbdgen.host.held import Held, Link, quietly
 from rbdgen.operands import number
 from rbdgen.protocol.packets import header, parameter_rows
 from rbdgen.protocol.tasks import TaskFormat
 
-RESETS = 5
-"""Times that a device may be reset during one call."""
 
-
-class Link(Protocol):
-    """A link that tasks are sent over."""
-
-    @property
-    def attempts(self) -> int:
-        """Times that a task is sent before it counts as lost."""
-        ...
-
-    @property
-    def epoch(self) -> int:
-        """Names what follows the device's last reset, as it was last told."""
-        ...
-
-    def exchange(
-        self, packets: Sequence[bytes], progress: Progress, epoch: int | None
-    ) -> list[bytes | None]:
-        """Each task packet's result packet, None where it was lost for good; all of one ``epoch`` where it is given,
-        else a DeviceResetError."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the device."""
-        ...
-
-
-class Parameters:
-    """The parameters of the device behind ``link``: loaded, and loaded again where it was reset. ``access``: its calls
-    are one after the other."""
+class Parameters(Held):
+    """The parameters of the device behind ``link``: loaded, and loaded again where it was reset."""
 
     def __init__(self, tasks: TaskFormat, link: Link, access: Access | None = None) -> None:
-        self.tasks, self.link = tasks, link
-        self.access = access or Access()
+        super().__init__(link, access or Access())
+        self.tasks = tasks
         self.numbers = {word.name: k for k, word in enumerate(tasks.parameters)}
         self.held: dict[int, int] = {}
         """Raw values by the parameters' numbers."""
-        self.epoch: int | None = None
-        """In which the device holds them; None while nothing was loaded."""
-        self.cause = "was reset"
-        """By what the device lost them last."""
 
     def load(self, values: Mapping[str, float], progress: Progress) -> None:
         """Load ``values`` by name. ConfigError for a name that there is not and a value that is no number or outside
@@ -80,50 +46,20 @@ class Parameters:
         with self.access.call():
             if self.epoch is None:
                 self.epoch = self.link.epoch
-            results = self._exchange(self._packets(new), progress)
+            results = self.exchanged(self._packets(new), progress)
             for (place, raw), result in zip(new.items(), results, strict=True):
                 if result is not None and not header(result)[2]:
                     self.held[place] = raw
         for name, result in zip(given, results, strict=True):
             self._check(name, result, f"{given[name]:.6g}")
 
-    def exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
-        """The results of tasks, all of a device that held what was loaded. LinkError where it is reset too often,
-        closed or amid a call."""
-        with self.access.call():
-            return self._exchange(packets, progress)
-
-    def _exchange(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
-        for _ in range(RESETS):
-            try:
-                self._hold()
-                return self.link.exchange(packets, progress, self.epoch)
-            except DeviceResetError as error:
-                self.cause = error.cause
-        raise LinkError(
-            f"device: was reset {RESETS} times during one call; check its power supply and its reset"
-        )
-
-    def _hold(self) -> None:
-        """Load again what was loaded, where the device was reset since."""
-        if self.epoch is None:
-            return
-        epoch = self.link.epoch
-        if epoch == self.epoch:
-            return
-        results = self.link.exchange(self._packets(self.held), lambda done, total: None, epoch)
+    def again(self, epoch: int) -> str:
+        results = self.link.exchange(self._packets(self.held), quietly, epoch)
         for place, result in zip(self.held, results, strict=True):
             word = self.tasks.parameters[place]
             value = float(word.format.real(np.array(self.held[place])))
             self._check(word.name, result, f"{value:.6g}")
-        self.epoch = epoch
-        if self.held:
-            warnings.warn(
-                f"device: {self.cause} in mid-use; its {len(self.held)} parameters were loaded again, and this call's "
-                "tasks repeated",
-                RbdgenWarning,
-                stacklevel=7,
-            )
+        return f"{len(self.held)} parameters were" if self.held else ""
 
     def _packets(self, values: Mapping[int, int]) -> list[bytes]:
         """Tasks that load raw values by the parameters' numbers."""

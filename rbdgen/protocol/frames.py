@@ -182,9 +182,13 @@ MINIMUM_BUFFER = 2048
 
 
 def buffer_bytes(tasks: TaskFormat) -> int:
-    """Bytes of frames that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(map(tasks.task.packet_bytes, tasks.task_words.values())) + FRAME_BYTES
-    return max(MINIMUM_BUFFER, 1 << (4 * longest - 1).bit_length())
+    """Bytes of frames that a shell keeps: room for four of the longest tasks, or for one of the longest that there may
+    be, where programs come over the link; a power of two."""
+    room = tasks.resident
+    words = [room.operands] if room else list(tasks.task_words.values())
+    longest = max(map(tasks.task.packet_bytes, words)) + FRAME_BYTES
+    whole = longest + 2 * (FRAME_BYTES + NONCE_BYTES) + 1 if room else 4 * longest
+    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
 
 
 def capacity(tasks: TaskFormat) -> int:

@@ -27,8 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rbdgen.protocol.packets import words_packet
-from rbdgen.protocol.tasks import LOAD, LOAD_WORDS, TaskFormat
+from rbdgen.protocol.tasks import LOAD, LOAD_WORDS
 
 DATA_BITS = 36
 """Bits of what is written at an address, which is what a block memory is wide."""
@@ -38,6 +37,8 @@ PROGRAM, CONSTANT, ROUTINE, ROTATING, LIMIT, DIRECTORY = range(6)
 """What is written, by code."""
 READ = 7
 """The target of a packet that asks for a word of the directory."""
+PARTS = 4
+"""Addresses of a function's entry, behind each other, from four times its code on."""
 BLOCK = 8
 """Words that a packet writes, at most, at addresses that follow each other."""
 COUNT_BITS = 3
@@ -113,11 +114,37 @@ def _block(run: Sequence[Write]) -> list[int]:
     return block_words(run[0].target, run[0].address, [w.data for w in run])
 
 
-def load_packets(tasks: TaskFormat, writes: Iterable[Write]) -> list[bytes]:
+BLOCK_BYTES = 4 * LOAD_WORDS
+"""Bytes of a packet's words behind its header."""
+
+
+def block_bytes(words: Sequence[int]) -> bytes:
+    """Words of a packet as bytes."""
+    return np.array(words, "<u4").tobytes()
+
+
+def target_of(block: bytes) -> int:
+    """What the words of a packet, as bytes, write."""
+    first = int.from_bytes(block[:4], "little")
+    return first >> ADDRESS_BITS & (1 << TARGET_BITS) - 1
+
+
+def block_packets(given: Iterable[bytes]) -> list[bytes]:
+    """Packets of these words, as bytes."""
+    head = LOAD.to_bytes(4, "little")
+    return [head + block for block in given]
+
+
+def load_packets(writes: Iterable[Write]) -> list[bytes]:
     """Packets that write all of it."""
-    return [words_packet(tasks.task, [LOAD, *words]) for words in blocks(writes)]
+    return block_packets(block_bytes(words) for words in blocks(writes))
 
 
-def read_packets(tasks: TaskFormat, addresses: Iterable[int]) -> list[bytes]:
+def read_packets(addresses: Iterable[int]) -> list[bytes]:
     """Packets that ask for words of the directory."""
-    return [words_packet(tasks.task, [LOAD, *block_words(READ, a, [0])]) for a in addresses]
+    return block_packets(block_bytes(block_words(READ, a, [0])) for a in addresses)
+
+
+def told_word(answer: bytes) -> int:
+    """The directory's word in an answer."""
+    return int.from_bytes(answer[:4], "little") >> TOLD_BIT

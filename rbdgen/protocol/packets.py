@@ -156,20 +156,6 @@ def read_parameters(tasks: TaskFormat, rows: np.ndarray) -> tuple[np.ndarray, np
     return number.astype(np.int64), raw
 
 
-def words_packet(packing: Packing, words: Sequence[int]) -> bytes:
-    """A packet of these words, the first of which is its header."""
-    return _fields(packing, len(words) - 1).pack(np.array([words], np.uint64)).tobytes()
-
-
-def packet_words(packing: Packing, packet: bytes) -> list[int]:
-    """The words of a packet of a single word a beat, each as wide as its place."""
-    rows = np.frombuffer(packet, np.uint8)[None]
-    (bits,) = packing.places
-    count = len(packet) // packing.beat_bytes
-    found: list[int] = _fields(packing, count - 1).unpack(rows)[0].tolist()
-    return [word & (1 << bits) - 1 for word in found]
-
-
 def set_tag(packet: bytearray, tag: int) -> None:
     """Put ``tag`` into a packet's header."""
     word = int.from_bytes(packet[:HEADER_BYTES], "little")

@@ -272,15 +272,24 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Room:
+    """So many words of a task's operands and of a result, at most."""
+
+    operands: int
+    results: int
+
+
+@dataclass(frozen=True)
 class TaskFormat:
     """Layout of one accelerator's streams: ``functions`` by name, the packing of tasks and of results, and the
-    ``parameters`` that can be loaded. ``resident``: programs come over its link."""
+    ``parameters`` that can be loaded. ``resident``: the room for packets where programs come over its
+    link."""
 
     functions: Mapping[str, FunctionFormat]
     task: Packing
     result: Packing
     parameters: tuple[OperandWord, ...] = ()
-    resident: bool = False
+    resident: Room | None = None
 
     @property
     def task_words(self) -> dict[int, int]:
@@ -489,10 +498,10 @@ def task_format(
     )
 
 
-def resident_format(width: int, functions: Iterable[FunctionFormat] = ()) -> TaskFormat:
+def resident_format(width: int, room: Room, functions: Iterable[FunctionFormat] = ()) -> TaskFormat:
     """The layout of an engine whose programs come over its link: a word of so many bits in each beat."""
     packing = Packing((width,))
-    return TaskFormat({f.name: f for f in functions}, packing, packing, resident=True)
+    return TaskFormat({f.name: f for f in functions}, packing, packing, resident=room)
 
 
 def _places(packets: Iterable[Sequence[int]], beats: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from importlib import metadata
 from typing import Any
@@ -206,7 +206,7 @@ def _function_entry(design: Design, name: str) -> dict[str, Any]:
         place = {"name": w.name, "vector": w.vector, "index": list(w.index)}
         results.append(place | _format(r.format))
     entry = {
-        "code": record.code,
+        "code": design.tasks.functions[name].code,
         "method": record.method,
         "summary": record.summary,
         **packet_keys(tasks, name),
@@ -277,9 +277,15 @@ def _setup(robot: Robot) -> dict[str, Any]:
     return json.loads(json.dumps(said))
 
 
-def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any]:
+def manifest(
+    design: Design,
+    verilog_sha256: str,
+    version: str,
+    program: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Facts that a host or a bench needs to talk to the accelerator: ports, codes, header, words, formats, declared
-    ranges, promised cycles; and its identity. Its schema says what each key means."""
+    ranges, promised cycles; and its identity. ``program``: the facts of one that is loaded into an engine. Its schema
+    says what each key means."""
     tasks = design.tasks
     content = {
         "schema": MANIFEST_SCHEMA,
@@ -297,6 +303,7 @@ def manifest(design: Design, verilog_sha256: str, version: str) -> dict[str, Any
         "ii_cycles": design.ii,
         "clock_mhz": round(design.machine.device.megahertz, 3),
         "ranges": design.options.ranges,
+        **({"program": dict(program)} if program else {}),
     }
     return content | {KEY: identity_of(content).hex()}
 

@@ -14,7 +14,7 @@ from rbdgen import Design, Robot, parameter_values
 from rbdgen.emulation import bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
-from rbdgen.host.parameters import RESETS
+from rbdgen.host.held import RESETS
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.protocol.frames import Deframer, Kind, frame_bytes
 from rbdgen.shells.shell import ShellModel

@@ -16,6 +16,7 @@ from rbdgen.machines.engine.allocation import ALONE, Place
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import writes
 from rbdgen.machines.engine.program import moved
+from rbdgen.machines.engine.resident import Resident as Engine
 from rbdgen.protocol.loading import (
     DIRECTORY,
     READ,
@@ -119,7 +120,7 @@ def test_two_robots_are_there_side_by_side(stall: float) -> None:
     place = Place(program.depth, program.constants.words, 40, 400)
     other = Resident.of(mapped("ur5", ("m",)), 20, place)
     streams = [*one.load(), one.tasks(12, 1), *other.load(), one.tasks(8, 2), other.tasks(6, 3)]
-    assert run(ResidentEngine(Core()), streams, stall) == answered(streams)
+    assert run(ResidentEngine(Engine(Core())), streams, stall) == answered(streams)
 
 
 def test_another_robot_takes_the_place_of_one() -> None:
@@ -127,13 +128,13 @@ def test_another_robot_takes_the_place_of_one() -> None:
     for name in ("pendulum2", "ur5", "pendulum2"):
         own = Resident.of(mapped(name, ("id", "m")))
         streams += [*own.load(), own.tasks(6, 4)]
-    assert run(ResidentEngine(Core()), streams, 0.2) == answered(streams)
+    assert run(ResidentEngine(Engine(Core())), streams, 0.2) == answered(streams)
 
 
 def test_several_cores_take_turns() -> None:
     own = Resident.of(mapped("pendulum2", ("id",)))
     streams = [*own.load(), own.tasks(12, 5)]
-    assert run(ResidentEngine(Core(), 2), streams, 0.0) == answered(streams)
+    assert run(ResidentEngine(Engine(Core(), 2)), streams, 0.0) == answered(streams)
 
 
 def test_what_is_damaged_is_not_written() -> None:
@@ -147,7 +148,7 @@ def test_what_is_damaged_is_not_written() -> None:
         damaged.expected.append(join_header(LOAD, 9, REFUSED))
     none = Stream([join_header(0, 1)], [join_header(0, 1, int(Flag.FUNCTION))])
     streams = [damaged, none, *own.load(), own.tasks(5, 6)]
-    assert run(ResidentEngine(Core()), streams, 0.1) == answered(streams)
+    assert run(ResidentEngine(Engine(Core())), streams, 0.1) == answered(streams)
 
 
 def test_a_load_that_is_cut_off_leaves_the_old_functions_or_none() -> None:
@@ -157,7 +158,7 @@ def test_a_load_that_is_cut_off_leaves_the_old_functions_or_none() -> None:
     none = Stream([join_header(0, 1)], [join_header(0, 1, int(Flag.FUNCTION))])
     streams = [*old.load(), old.tasks(4, 7), gone, none, new.load()[0], none, new.load()[1]]
     streams.append(new.tasks(4, 8))
-    assert run(ResidentEngine(Core()), streams, 0.0) == answered(streams)
+    assert run(ResidentEngine(Engine(Core())), streams, 0.0) == answered(streams)
 
 
 def test_a_directory_keeps_what_is_written_there() -> None:
@@ -166,4 +167,4 @@ def test_a_directory_keeps_what_is_written_there() -> None:
     for place, word in words.items():
         asked = [join_header(LOAD, place), *block_words(READ, place, [0])]
         streams.append(Stream(asked, [join_header(LOAD, place) | word << TOLD_BIT]))
-    assert run(ResidentEngine(Core()), streams, 0.0) == answered(streams)
+    assert run(ResidentEngine(Engine(Core())), streams, 0.0) == answered(streams)

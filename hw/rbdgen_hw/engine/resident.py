@@ -7,8 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.machines.engine.core import Core
-from rbdgen.protocol.tasks import resident_format
+from rbdgen.machines.engine.resident import Resident
 from rbdgen_hw.engine.cores import EngineCores
 from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.engine.programs import ProgramLoader
@@ -20,14 +19,13 @@ class ResidentEngine(SharedComponent):
 
     module_name = ""
 
-    def __init__(self, core: Core, cores: int = 1) -> None:
-        self.core = core
-        self.count = cores
-        self.tasks = resident_format(core.width)
+    def __init__(self, engine: Resident) -> None:
+        self.engine = engine
+        tasks = engine.tasks
         super().__init__(
             {
-                "i": In(stream.Signature(self.tasks.task.row_bits)),
-                "o": Out(stream.Signature(self.tasks.result.row_bits)),
+                "i": In(stream.Signature(tasks.task.row_bits)),
+                "o": Out(stream.Signature(tasks.result.row_bits)),
                 "load": Out(LOAD),
             }
         )
@@ -35,8 +33,9 @@ class ResidentEngine(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # what comes one after the other goes to cores in turn
-        cores = EngineCores(self.core, self.count, "engine", dealt=self.count > 1)
-        loader = ProgramLoader(self.tasks)
+        engine = self.engine
+        cores = EngineCores(engine.core, engine.cores, "engine", dealt=engine.cores > 1)
+        loader = ProgramLoader(engine.tasks)
         instantiate(m, platform, "engine", cores)
         instantiate(m, platform, "programs", loader)
         forward(m, self.i, loader.i)

@@ -6,7 +6,7 @@ It counts and drops exactly as :class:`rbdgen.shells.shell.ShellModel` does; onl
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
@@ -21,31 +21,14 @@ from rbdgen.protocol.frames import (
     NONCE_BYTES,
     Kind,
     buffer_bytes,
-    error_bytes,
 )
 from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
 from rbdgen_hw.fifo import offer, ring_memory
 from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.shells.lengths import tasks_of
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected")
 COUNTER_BITS = 32
-
-
-def task_bytes(m: Module, tasks: TaskFormat, code: Value, name: str) -> Signal:
-    """Length of a task with function ``code``: a new signal, driven in ``m``."""
-    unknown = error_bytes(tasks)
-    lengths: dict[int, int] = {}
-    for known, words in tasks.task_words.items():
-        lengths[known] = tasks.task.packet_bytes(words)
-    longest = max(*lengths.values(), unknown)
-    length = Signal(range(longest + 1), name=name)
-    with m.Switch(code):
-        for known, value in lengths.items():
-            with m.Case(known):
-                m.d.comb += length.eq(value)
-        with m.Default():
-            m.d.comb += length.eq(unknown)
-    return length
 
 
 class Receiver(SharedComponent):
@@ -58,6 +41,7 @@ class Receiver(SharedComponent):
 
     def __init__(self, tasks: TaskFormat) -> None:
         self.tasks = tasks
+        self.packets = tasks_of(tasks)
         counters = {name: Out(COUNTER_BITS) for name in COUNTERS}
         super().__init__(
             {
@@ -65,6 +49,7 @@ class Receiver(SharedComponent):
                 "o": Out(stream.Signature(8)),
                 "pending": Out(1),
                 **counters,
+                **self.packets.ports,
             }
         )
 
@@ -177,7 +162,10 @@ class ReceiverBuilder:
         m = self.m
         count = self.count
         code = self.first[:FUNCTION_BITS]
-        task_length = task_bytes(m, self.ports.tasks, code, "task_length")
+        packets = self.ports.packets
+        task_length = packets.found(
+            m, self.ports, code, packets.packing.packet_bytes, "task_length"
+        )
         fits_task = (self.kind == Kind.TASK) & (self.length == task_length)
         fits_hello = (self.kind == Kind.HELLO) & (self.length == NONCE_BYTES)
         undamaged = ~self.bad & ~self.escaping & self.crc.match_detected
@@ -245,7 +233,7 @@ class Dispatcher(SharedComponent):
     module_name = "dispatcher"
 
     def __init__(self, tasks: TaskFormat) -> None:
-        self.tasks = tasks
+        self.packets = tasks_of(tasks)
         super().__init__(
             {
                 "i": In(stream.Signature(8)),
@@ -255,16 +243,18 @@ class Dispatcher(SharedComponent):
                 "ask": Out(1),
                 "answered": In(1),
                 "busy": Out(1),
+                **self.packets.ports,
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        packing = self.tasks.task
+        packing = self.packets.packing
         size = packing.beat_bytes
         data = Signal(8 * size, reset_less=True)
         count = Signal(range(max(size, NONCE_BYTES) + 1))
-        length = task_bytes(m, self.tasks, self.i.payload[:FUNCTION_BITS], "length")
+        code = self.i.payload[:FUNCTION_BITS]
+        length = self.packets.found(m, self, code, packing.packet_bytes, "length")
         left, begun = Signal(len(length)), Signal()
         # whether a beat is whole, and nothing is left: registers, as all of the beat waits for them
         whole, over = Signal(), Signal()

@@ -17,9 +17,10 @@ from rbdgen.protocol.frames import (
     STATUS_BYTES,
     Kind,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, Flag, TaskFormat
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.shells.lengths import results_of
 
 
 class Sender(SharedComponent):
@@ -30,7 +31,7 @@ class Sender(SharedComponent):
     module_name = "sender"
 
     def __init__(self, tasks: TaskFormat) -> None:
-        self.tasks = tasks
+        self.packets = results_of(tasks)
         super().__init__(
             {
                 "beats": In(stream.Signature(tasks.result.beat_bits)),
@@ -40,16 +41,18 @@ class Sender(SharedComponent):
                 "sent": Out(1),
                 "busy": Out(1),
                 "o": Out(stream.Signature(8)),
+                **self.packets.ports,
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        packing = self.tasks.result
-        functions = self.tasks.functions.values()
+        packets = self.packets
+        packing = packets.packing
         size = packing.beat_bytes
-        lengths = {f.code: packing.packet_bytes(len(f.results)) for f in functions}
-        most = max(*lengths.values(), STATUS_BYTES)
+        code = self.beats.payload[:FUNCTION_BITS]
+        known_length = packets.found(m, self, code, packing.packet_bytes, "known_length")
+        most = max(packets.longest, STATUS_BYTES)
         most_kept = max(size, STATUS_BYTES)
         m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
         data = Signal(8 * most_kept, reset_less=True)
@@ -60,11 +63,11 @@ class Sender(SharedComponent):
         empty, over, final, idle, paying = Signal(), Signal(), Signal(), Signal(init=1), Signal()
         kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
         result_length = Signal(range(most + 1))
-        with m.Switch(self.beats.payload[:FUNCTION_BITS]):
-            for code, value in lengths.items():
-                with m.Case(code):
-                    m.d.comb += result_length.eq(value)
-            with m.Default():
+        m.d.comb += result_length.eq(known_length)
+        if packets.most:
+            # what was answered before there was such a function
+            flags = self.beats.payload[HEADER_BITS - FLAG_BITS : HEADER_BITS]
+            with m.If((flags & int(Flag.FUNCTION)).any()):
                 m.d.comb += result_length.eq(packing.packet_bytes(0))
 
         # ``body`` is a byte of a frame, or a flag between two; ``done`` is high when it is taken

@@ -7,18 +7,22 @@ that the shell tells; in Amaranth's simulator it is the component itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION, capacity
+from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
+from rbdgen_hw.logic import registered
 from rbdgen_hw.shells.frame_receiver import COUNTERS, Dispatcher, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
-from rbdgen_hw.top import top_level
+from rbdgen_hw.top import Hardware, top_level
 
 IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""
@@ -27,16 +31,22 @@ SHELL_CYCLES = 2
 
 
 def instantiate_accelerator(
-    m: Module, platform: object, design: Design
+    m: Module, platform: object, design: Hardware, listeners: Sequence[Any] = ()
 ) -> tuple[stream.Interface, stream.Interface]:
     """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results. Both
-    pass registers: what is on either side of them can be far away."""
+    pass registers: what is on either side of them can be far away. What is loaded, if programs are, ``listeners`` are
+    told."""
     entry = StreamRegister(design.tasks.task.row_bits)
     leave = StreamRegister(design.tasks.result.row_bits)
     instantiate(m, platform, "entry", entry)
     instantiate(m, platform, "leave", leave)
     tasks = entry.o
     results = leave.i
+    load = Signal(LOAD)
+    if design.tasks.resident:
+        # whoever looks lengths up can be far away
+        told = registered(m, load.as_value(), "told")
+        m.d.comb += [listener.load.eq(LOAD(told)) for listener in listeners]
     if isinstance(platform, Library):
         m.submodules.accelerator = Instance(
             design.name,
@@ -48,9 +58,12 @@ def instantiate_accelerator(
             o_out_valid=results.valid,
             i_out_ready=results.ready,
             o_out_payload=results.payload,
+            **({"o_load": load.as_value()} if design.tasks.resident else {}),
         )
         return entry.i, leave.o
     m.submodules.accelerator = core = top_level(design)
+    if design.tasks.resident:
+        m.d.comb += load.eq(core.load)
     m.d.comb += [
         core.i.valid.eq(tasks.valid),
         core.i.payload.eq(tasks.payload),
@@ -68,7 +81,7 @@ class LinkShell(SharedComponent):
 
     module_name = "link"
 
-    def __init__(self, design: Design, identity: bytes) -> None:
+    def __init__(self, design: Hardware, identity: bytes) -> None:
         self.design = design
         self.identity = identity
         super().__init__(
@@ -89,7 +102,9 @@ class LinkShell(SharedComponent):
         instantiate(m, platform, "receiver", receiver)
         instantiate(m, platform, "dispatcher", dispatcher)
         instantiate(m, platform, "sender", sender)
-        to_core, from_core = instantiate_accelerator(m, platform, self.design)
+        to_core, from_core = instantiate_accelerator(
+            m, platform, self.design, (receiver, dispatcher, sender)
+        )
         forward(m, self.i, receiver.i)
         forward(m, receiver.o, dispatcher.i)
         forward(m, dispatcher.beats, to_core)

@@ -8,10 +8,10 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen_hw.library import SharedComponent, forward, instantiate
 from rbdgen_hw.shells.link import LinkShell
+from rbdgen_hw.top import Hardware
 
 MINIMUM_CYCLES = 8
 """Clock cycles per bit, at least: a start bit is then found within an eighth of a bit."""
@@ -133,7 +133,7 @@ class UartShell(SharedComponent):
 
     module_name = "uart"
 
-    def __init__(self, design: Design, identity: bytes, clock: float, baud: float) -> None:
+    def __init__(self, design: Hardware, identity: bytes, clock: float, baud: float) -> None:
         self.receiver = UartReceiver(clock, baud)
         self.transmitter = UartTransmitter(clock, baud)
         self.link = LinkShell(design, identity)

@@ -13,6 +13,7 @@ from rbdgen.protocol.loading import (
     CONSTANT,
     DATA_BITS,
     LIMIT,
+    PARTS,
     PROGRAM,
     ROTATING,
     ROUTINE,
@@ -25,8 +26,10 @@ COLUMN_NUMBER_BITS = 4
 a function's code above the part of its routine, twice an operand's number for its lower limit and one more for its
 upper one."""
 WORD_NUMBER_BITS = ADDRESS_BITS - COLUMN_NUMBER_BITS
-PART_BITS = 2
+PART_BITS = (PARTS - 1).bit_length()
 """Bits of the number of a part of a routine's entry, below its function's code."""
+TASK_PART, RESULT_PART = 0, 2
+"""The parts that say, in their lowest bits, how many operands a task has, and how many words a result."""
 REPEATS = 3
 """The part that says how a function repeats."""
 COUNTS_BITS = 10
@@ -68,6 +71,15 @@ def packed(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
     if at > DATA_BITS:
         raise ValueError(f"{', '.join(fields)}: take {at} bits, and a write has {DATA_BITS}")
     return entry
+
+
+def unpacked(fields: Mapping[str, int], entry: int) -> dict[str, int]:
+    """The values of fields that are :func:`packed`."""
+    found = {}
+    for name, width in fields.items():
+        found[name] = entry & (1 << width) - 1
+        entry >>= width
+    return found
 
 
 @dataclass(frozen=True)

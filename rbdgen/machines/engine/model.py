@@ -6,7 +6,7 @@ lockstep, are an array in each word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from rbdgen.machines.engine.core import (
     WRITTEN,
     Core,
 )
-from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Program
+from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, WORD, Layout, Program
 from rbdgen.machines.engine.special import (
     ADDRESS_BITS,
     EXACT,
@@ -67,8 +67,17 @@ def run(
     """Run tasks of one function: raw ``operands`` (tasks, words, n), one task every interval. ``parameters``: raw
     values that were loaded, by name. Of a function that repeats the cycles are those of the first step."""
     loaded = replace(program, parameters={**program.parameters, **(parameters or {})})
-    answers = _Machine(loaded, function, operands).run()
     routine = program.routines[function]
+    own = Loaded(
+        program.core,
+        program.layout,
+        routine.words,
+        routine.stages,
+        routine.results,
+        program.rotating,
+        loaded.banks,
+    )
+    answers = own.run(operands)
     if routine.count_at is None:
         return answers
     values, flags = answers.values, answers.flags
@@ -76,32 +85,45 @@ def run(
     while left.any():
         going = left > 0
         again = np.concatenate([values, operands[:, routine.results :]], axis=1)
-        step = _Machine(loaded, function, again).run()
+        step = own.run(again)
         values = np.where(going[:, None], step.values, values)
         flags = flags | (step.flags & going)
         left = left - going
     return Answers(values, flags, answers.cycles)
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A routine as a core has it: its ``words``, whose fields ``layout`` places, the ``stages`` and words of
+    ``results`` of a task, how many words rotate, and what ``banks`` (banks, words) hold before."""
+
+    core: Core
+    layout: Layout
+    words: Sequence[int]
+    stages: int
+    results: int
+    rotating: int
+    banks: np.ndarray
+
+    @property
+    def interval(self) -> int:
+        """Cycles from one task to the next."""
+        return len(self.words)
+
+    def run(self, operands: np.ndarray) -> Answers:
+        """Run tasks: raw ``operands`` (tasks, words, n), one task every interval."""
+        return _Machine(self, operands).run()
+
+
 class _Machine:
     """A core, or several in lockstep, and one run of it."""
 
-    def __init__(
-        self,
-        program: Program,
-        function: str,
-        operands: np.ndarray,
-    ) -> None:
-        self.program = program
-        self.core: Core = program.core
-        self.routine = program.routines[function]
+    def __init__(self, routine: Loaded, operands: np.ndarray) -> None:
+        self.core = core = routine.core
+        self.routine = routine
         self.tasks, _, self.count = operands.shape
         self.operands = operands
-        core = self.core
-        shape = core.banks, core.words, self.count
-        self.banks = np.zeros(shape, np.int64)
-        for bank, word, raw in program.raw_constants:
-            self.banks[bank, word] = raw
+        self.banks = np.repeat(routine.banks[:, :, None], self.count, axis=2)
         self.inputs = np.zeros((core.words, self.count), np.int64)
         zero = np.zeros(self.count, np.int64)
         self.sums = [zero] * core.lanes
@@ -118,7 +140,7 @@ class _Machine:
 
     def run(self) -> Answers:
         """Run all tasks to their ends."""
-        fields = [self.program.layout.unpacked(w) for w in self.routine.words]
+        fields = [self.routine.layout.unpacked(w) for w in self.routine.words]
         for number in range(self.tasks + self.routine.stages - 1):
             for cycle, own in enumerate(fields):
                 now = number * self.routine.interval + cycle
@@ -163,8 +185,8 @@ class _Machine:
         """The word of a bank that an address means in this interval."""
         if not rotates:
             return address
-        constants = self.core.words - self.program.rotating
-        return constants + (address + number) % self.program.rotating
+        rotating = self.routine.rotating
+        return self.core.words - rotating + (address + number) % rotating
 
     def _task(self, number: int, stage: int) -> int | None:
         """The task that is in a stage, if there is one."""

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import (
     ALONE,
@@ -153,6 +155,14 @@ class Program:
         for constant, (bank, word) in self.constants.places.items():
             raw = self.parameters[constant] if isinstance(constant, str) else constant
             yield bank, word, raw
+
+    @property
+    def banks(self) -> np.ndarray:
+        """What banks hold before a task: (banks, words)."""
+        found = np.zeros((self.core.banks, self.core.words), np.int64)
+        for bank, word, raw in self.raw_constants:
+            found[bank, word] = raw
+        return found
 
     @property
     def depth(self) -> int:

@@ -1,0 +1,214 @@
+"""Programs of an engine that is on a board once and for all: their files, and which of them the device holds.
+
+A program is loaded in steps, each of which is answered before the next one begins: what it takes the place of is taken
+away, then all that it needs is written, then its functions, then its entry in the directory. Cut off anywhere,
+functions are those of the old program, of the new one, or none; the directory tells which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rbdgen.errors import ConfigError, LinkError
+from rbdgen.host.exchanges import Access, Progress
+from rbdgen.host.held import Held, Link, quietly
+from rbdgen.host.manifest import Manifest, ProgramFacts, read_manifest
+from rbdgen.protocol.directory import SLOT_WORDS, SLOTS, Entry, read_slot
+from rbdgen.protocol.loading import (
+    BLOCK_BYTES,
+    DIRECTORY,
+    DIRECTORY_WORDS,
+    PARTS,
+    ROUTINE,
+    Write,
+    block_bytes,
+    block_packets,
+    blocks,
+    load_packets,
+    read_packets,
+    target_of,
+    told_word,
+)
+from rbdgen.protocol.packets import header
+
+PROGRAM_FILE = "program.bin"
+"""The name of a program's file beside its manifest."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program for an engine: its ``manifest``, and the ``blocks`` that write it (:mod:`rbdgen.protocol.loading`)."""
+
+    manifest: Manifest
+    blocks: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, manifest: Manifest, image: bytes) -> Program:
+        """A program from the bytes of its file. ConfigError where these are not the manifest's."""
+        if manifest.program is None:
+            raise ConfigError(
+                f"{manifest.name}: is no program, but a design with hardware of its own; give a program"
+            )
+        if hashlib.sha256(image).hexdigest() != manifest.digest:
+            raise ConfigError(
+                f"{PROGRAM_FILE}: is not what its manifest was written with; write both again"
+            )
+        begins = range(0, len(image), BLOCK_BYTES)
+        return cls(manifest, tuple(image[k : k + BLOCK_BYTES] for k in begins))
+
+    @property
+    def facts(self) -> ProgramFacts:
+        """The engine that it is for, and what it takes of it."""
+        assert self.manifest.program is not None
+        return self.manifest.program
+
+    @property
+    def entry(self) -> Entry:
+        """What stands of it in the directory."""
+        return Entry(self.manifest.identity, self.manifest.robot, self.facts.extent)
+
+    @property
+    def image(self) -> bytes:
+        """The bytes of its file."""
+        return b"".join(self.blocks)
+
+
+def image_of(writes: Iterable[Write]) -> bytes:
+    """A program's file: blocks that write all of it, those of functions last."""
+    everything = list(writes)
+    entries = [w for w in everything if w.target == ROUTINE]
+    others = [w for w in everything if w.target != ROUTINE]
+    return b"".join(block_bytes(words) for part in (others, entries) for words in blocks(part))
+
+
+def read_program(path: Path | str) -> Program:
+    """The program in a folder. ConfigError where there is none, or one that was changed."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    file = (folder if folder.is_dir() else folder.parent) / PROGRAM_FILE
+    try:
+        image = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}; write the program again") from None
+    return Program.of(manifest, image)
+
+
+class Programs(Held):
+    """The programs of the engine of this ``identity`` behind ``link``: loaded, and loaded again where it was reset."""
+
+    def __init__(self, identity: bytes, link: Link, access: Access) -> None:
+        super().__init__(link, access)
+        self.identity = identity
+        self.held: list[Program] = []
+        """In the order in which they were loaded."""
+
+    def load(self, program: Program, progress: Progress = quietly) -> None:
+        """Load a program, unless it is there; whatever is in its way is taken out. LinkError for one that is for
+        another engine, and where the device does not answer."""
+        if program.facts.engine != self.identity:
+            raise LinkError(
+                f"device: has engine {self.identity.hex()}, and program {program.manifest.name} is for "
+                f"{program.facts.engine.hex()}; make it for this one"
+            )
+        with self.access.call():
+            if self.epoch is None:
+                self.epoch = self.link.epoch
+            # what was there before a reset is loaded again first
+            self.exchanged([], quietly)
+            self._load(program, progress, self.epoch)
+            clashing = program.facts.extent.clashes
+            others = [p for p in self.held if p != program]
+            self.held = [p for p in others if not clashing(p.facts.extent)] + [program]
+
+    def entries(self) -> list[Entry]:
+        """The programs that are there, whoever loaded them."""
+        with self.access.call():
+            return [entry for entry in self._slots(None) if entry is not None]
+
+    def require(self, program: Program) -> None:
+        """LinkError unless a program that was loaded is still there."""
+        if program not in self.held:
+            raise LinkError(
+                f"device: program {program.manifest.name} was taken out by another one; load it again"
+            )
+
+    def again(self, epoch: int) -> str:
+        names = [program.manifest.robot for program in self.held]
+        for program in self.held:
+            self._load(program, quietly, epoch)
+        if not names:
+            return ""
+        return (
+            f"programs ({', '.join(names)}) were" if len(names) > 1 else f"program ({names[0]}) was"
+        )
+
+    def _load(self, program: Program, progress: Progress, epoch: int) -> None:
+        """Load a program, unless it is there."""
+        slots = self._slots(epoch)
+        entry = program.entry
+        if entry in slots:
+            return
+        gone = [k for k, own in enumerate(slots) if own and own.extent.clashes(entry.extent)]
+        free = next((k for k, own in enumerate(slots) if own is None), None)
+        slot = gone[0] if gone else free
+        if slot is None:
+            raise LinkError(
+                f"device: has {SLOTS} programs and no room for the name of another; reset it, or load one that takes "
+                "another's place"
+            )
+        steps = [
+            load_packets(_none(slots, gone, entry)),
+            block_packets([b for b in program.blocks if target_of(b) != ROUTINE]),
+            block_packets([b for b in program.blocks if target_of(b) == ROUTINE]),
+            load_packets(_slot_writes(slot, entry.words())),
+        ]
+        total = sum(map(len, steps))
+        done = 0
+        for packets in steps:
+            begin = done
+            results = self.link.exchange(
+                packets, lambda own, _, begin=begin: progress(begin + own, total), epoch
+            )
+            done += len(packets)
+            _check(program, results)
+
+    def _slots(self, epoch: int | None) -> list[Entry | None]:
+        """What is in each slot of the directory."""
+        results = self.link.exchange(read_packets(range(DIRECTORY_WORDS)), quietly, epoch)
+        words = []
+        for result in results:
+            if result is None or header(result)[2]:
+                raise LinkError(
+                    f"device: its directory was lost {self.link.attempts} times; check the cable, then try again"
+                )
+            words.append(told_word(result))
+        return [read_slot(words[k : k + SLOT_WORDS]) for k in range(0, len(words), SLOT_WORDS)]
+
+
+def _none(slots: Sequence[Entry | None], gone: Sequence[int], entry: Entry) -> list[Write]:
+    """That there are none of the functions and slots that are in the way, nor of those that come."""
+    writes = []
+    for slot in gone:
+        writes += _slot_writes(slot, [0] * SLOT_WORDS)
+    extents = [entry.extent, *(own.extent for k in gone if (own := slots[k]) is not None)]
+    for code in sorted({c for extent in extents for c in range(*extent.spans[0])}):
+        writes += [Write(ROUTINE, code * PARTS + part, 0) for part in range(PARTS)]
+    return writes
+
+
+def _slot_writes(slot: int, words: Sequence[int]) -> list[Write]:
+    return [Write(DIRECTORY, slot * SLOT_WORDS + k, word) for k, word in enumerate(words)]
+
+
+def _check(program: Program, results: Sequence[bytes | None]) -> None:
+    """That all of a step was written."""
+    lost = sum(result is None for result in results)
+    refused = sum(result is not None and bool(header(result)[2]) for result in results)
+    if lost or refused:
+        raise LinkError(
+            f"device: of program {program.manifest.name} {lost} packets were lost for good and {refused} refused; "
+            "nothing of it is there, nor what it takes the place of; check the cable, then load it again"
+        )

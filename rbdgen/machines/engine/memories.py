@@ -1,0 +1,109 @@
+"""What an engine's memories hold, written word by word as its hardware is, and the tasks that follow from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rbdgen.ir.number_formats import Format
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.loading import (
+    PART_BITS,
+    RESULT_PART,
+    TASK_PART,
+    WORD_NUMBER_BITS,
+    columns,
+    routine_parts,
+    unpacked,
+)
+from rbdgen.machines.engine.model import Loaded
+from rbdgen.machines.engine.program import Layout
+from rbdgen.protocol.loading import (
+    CONSTANT,
+    DATA_BITS,
+    DIRECTORY,
+    DIRECTORY_WORDS,
+    LIMIT,
+    PROGRAM,
+    ROTATING,
+    ROUTINE,
+    Write,
+)
+from rbdgen.protocol.tasks import FUNCTION_BITS
+
+START_PART = 1
+
+
+class Memories:
+    """The memories of a ``core``, and its directory: all zeros in the beginning."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.layout = Layout(core)
+        self.columns = [[0] * core.depth for _ in range(columns(self.layout.bits))]
+        self.banks = np.zeros((core.banks, core.words), np.int64)
+        self.limits = [0] * (2 * core.limits)
+        self.parts = [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)]
+        self.directory = [0] * DIRECTORY_WORDS
+        self.rotating = core.words
+
+    def write(self, own: Write) -> None:
+        """What a write does."""
+        core, address = self.core, own.address
+        if own.target == PROGRAM:
+            column, number = divmod(address, 1 << WORD_NUMBER_BITS)
+            self.columns[column][number] = own.data
+        elif own.target == CONSTANT:
+            word, bank = divmod(address, 1 << core.bank_bits)
+            self.banks[bank, word] = _signed(own.data, core.width)
+        elif own.target == LIMIT:
+            self.limits[address] = _signed(own.data, core.width + 1)
+        elif own.target == ROUTINE:
+            code, part = divmod(address, 1 << PART_BITS)
+            # there are as many parts as a core has, of four
+            if part < len(self.parts):
+                self.parts[part][code] = own.data
+        elif own.target == ROTATING:
+            self.rotating = own.data
+        elif own.target == DIRECTORY:
+            self.directory[address] = own.data
+
+    def entry(self, code: int, part: int) -> Mapping[str, int]:
+        """The fields of a part of a function's entry."""
+        return unpacked(routine_parts(self.core)[part], self.parts[part][code])
+
+    def operands(self, code: int) -> int:
+        """Words of a task's operands; none of a code that no function has."""
+        return self.entry(code, TASK_PART)["operands"] if self.knows(code) else 0
+
+    def results(self, code: int) -> int:
+        """Words of a result."""
+        return self.entry(code, RESULT_PART)["results"] - 1
+
+    def knows(self, code: int) -> bool:
+        """Whether there is a function of that code."""
+        return bool(self.entry(code, TASK_PART)["known"])
+
+    def routine(self, code: int) -> Loaded:
+        """The routine of a function."""
+        start = self.entry(code, START_PART)
+        numbers = range(start["start"], start["last"] + 1)
+        words = [self._word(number) for number in numbers]
+        stages = self.entry(code, RESULT_PART)["relevant"].bit_length() + 1
+        core, banks = self.core, self.banks
+        return Loaded(core, self.layout, words, stages, self.results(code), self.rotating, banks)
+
+    def outside(self, code: int, raw: np.ndarray) -> np.ndarray:
+        """The tasks (n,) with an operand of ``raw`` (n, words) outside its limits."""
+        first = 2 * self.entry(code, TASK_PART)["limits"]
+        bounds = np.array(self.limits[first : first + 2 * raw.shape[1]], np.int64).reshape(-1, 2)
+        # the upper one is the first that is outside
+        return ((raw < bounds[:, 0]) | (raw >= bounds[:, 1])).any(axis=1)
+
+    def _word(self, number: int) -> int:
+        return sum(column[number] << DATA_BITS * k for k, column in enumerate(self.columns))
+
+
+def _signed(data: int, bits: int) -> int:
+    return int(Format(bits, 0).wrap(np.int64(data & (1 << bits) - 1)))
