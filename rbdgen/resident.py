@@ -15,7 +15,7 @@ import numpy as np
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import placed, prepare, resident_design
 from rbdgen.errors import ConfigError
-from rbdgen.host.manifest import manifest_from, program_keys
+from rbdgen.host.manifest import program_keys
 from rbdgen.host.programs import Program, image_of
 from rbdgen.installation import release
 from rbdgen.machines.engine.allocation import Place
@@ -63,8 +63,7 @@ def program_of(design: Design, engine: Resident, beside: Sequence[Entry] = ()) -
     image = image_of(writes(own.engine.program, functions))
     facts = program_keys(engine.identity, extent)
     content = manifest(own, hashlib.sha256(image).hexdigest(), release(), facts)
-    # by way of JSON, so that nothing reaches the host's code that a file would not have
-    return Program.of(manifest_from(json.loads(json.dumps(content))), image)
+    return Program.of(json.dumps(content, indent=2) + "\n", image)
 
 
 def _extent(design: Design, core: Core, beside: Sequence[Entry]) -> Extent:
@@ -113,8 +112,12 @@ class EmulatedEngine(ShellModel):
 
     def __init__(self, engine: Resident) -> None:
         self.engine = engine
-        self.memories = Memories(engine.core)
         super().__init__(engine.identity, engine.tasks, _no_function)
+
+    def reset(self) -> None:
+        # what was loaded is forgotten, as memories may hold anything then
+        self.memories = Memories(self.engine.core)
+        super().reset()
 
     def fits(self, frame: Frame) -> bool:
         if frame.kind != Kind.TASK or not frame.payload:

@@ -8,6 +8,7 @@ functions are those of the old program, of the new one, or none; the directory t
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,17 @@ from pathlib import Path
 from rbdgen.errors import ConfigError, LinkError
 from rbdgen.host.exchanges import Access, Progress
 from rbdgen.host.held import Held, Link, quietly
-from rbdgen.host.manifest import Manifest, ProgramFacts, read_manifest
-from rbdgen.protocol.directory import SLOT_WORDS, SLOTS, Entry, read_slot
+from rbdgen.host.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    ProgramFacts,
+    manifest_from,
+    read_manifest,
+)
+from rbdgen.protocol.directory import IDENTITY_WORDS, SLOT_WORDS, SLOTS, Entry, read_slot
 from rbdgen.protocol.loading import (
     BLOCK_BYTES,
     DIRECTORY,
-    DIRECTORY_WORDS,
     PARTS,
     ROUTINE,
     Write,
@@ -40,14 +46,18 @@ PROGRAM_FILE = "program.bin"
 
 @dataclass(frozen=True)
 class Program:
-    """A program for an engine: its ``manifest``, and the ``blocks`` that write it (:mod:`rbdgen.protocol.loading`)."""
+    """A program for an engine: its ``manifest``, with the ``text`` of that, and the ``blocks`` that write it
+    (:mod:`rbdgen.protocol.loading`)."""
 
     manifest: Manifest
+    text: str
     blocks: tuple[bytes, ...]
 
     @classmethod
-    def of(cls, manifest: Manifest, image: bytes) -> Program:
-        """A program from the bytes of its file. ConfigError where these are not the manifest's."""
+    def of(cls, text: str, image: bytes) -> Program:
+        """A program from its manifest's text and the bytes of its file. ConfigError where these are not of each
+        other."""
+        manifest = manifest_from(json.loads(text))
         if manifest.program is None:
             raise ConfigError(
                 f"{manifest.name}: is no program, but a design with hardware of its own; give a program"
@@ -57,7 +67,7 @@ class Program:
                 f"{PROGRAM_FILE}: is not what its manifest was written with; write both again"
             )
         begins = range(0, len(image), BLOCK_BYTES)
-        return cls(manifest, tuple(image[k : k + BLOCK_BYTES] for k in begins))
+        return cls(manifest, text, tuple(image[k : k + BLOCK_BYTES] for k in begins))
 
     @property
     def facts(self) -> ProgramFacts:
@@ -70,10 +80,11 @@ class Program:
         """What stands of it in the directory."""
         return Entry(self.manifest.identity, self.manifest.robot, self.facts.extent)
 
-    @property
-    def image(self) -> bytes:
-        """The bytes of its file."""
-        return b"".join(self.blocks)
+    def write(self, folder: Path) -> None:
+        """Write both files into a folder, which is made if need be."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST_FILE).write_text(self.text, encoding="utf-8")
+        (folder / PROGRAM_FILE).write_bytes(b"".join(self.blocks))
 
 
 def image_of(writes: Iterable[Write]) -> bytes:
@@ -86,14 +97,16 @@ def image_of(writes: Iterable[Write]) -> bytes:
 
 def read_program(path: Path | str) -> Program:
     """The program in a folder. ConfigError where there is none, or one that was changed."""
-    folder = Path(path)
-    manifest = read_manifest(folder)
-    file = (folder if folder.is_dir() else folder.parent) / PROGRAM_FILE
+    given = Path(path)
+    # first, for its complaints
+    read_manifest(given)
+    folder = given if given.is_dir() else given.parent
+    file = folder / PROGRAM_FILE
     try:
         image = file.read_bytes()
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; write the program again") from None
-    return Program.of(manifest, image)
+    return Program.of((folder / MANIFEST_FILE).read_text(encoding="utf-8"), image)
 
 
 class Programs(Held):
@@ -160,10 +173,14 @@ class Programs(Held):
                 "another's place"
             )
         steps = [
+            # the directory tells of nothing that is not whole: first of all, and at last, an identity, which is one
+            # packet
+            load_packets(w for k in gone for w in _slot_writes(k, [0] * IDENTITY_WORDS)),
             load_packets(_none(slots, gone, entry)),
             block_packets([b for b in program.blocks if target_of(b) != ROUTINE]),
             block_packets([b for b in program.blocks if target_of(b) == ROUTINE]),
-            load_packets(_slot_writes(slot, entry.words())),
+            load_packets(_slot_writes(slot, entry.words())[IDENTITY_WORDS:]),
+            load_packets(_slot_writes(slot, entry.words())[:IDENTITY_WORDS]),
         ]
         total = sum(map(len, steps))
         done = 0
@@ -177,22 +194,31 @@ class Programs(Held):
 
     def _slots(self, epoch: int | None) -> list[Entry | None]:
         """What is in each slot of the directory."""
-        results = self.link.exchange(read_packets(range(DIRECTORY_WORDS)), quietly, epoch)
-        words = []
-        for result in results:
+        begins = range(0, SLOTS * SLOT_WORDS, SLOT_WORDS)
+        words = self._read([b + k for b in begins for k in range(IDENTITY_WORDS)], epoch)
+        used = [b for b in begins if any(words[b + k] for k in range(IDENTITY_WORDS))]
+        words |= self._read([b + k for b in used for k in range(IDENTITY_WORDS, SLOT_WORDS)], epoch)
+        return [
+            read_slot([words[b + k] for k in range(SLOT_WORDS)]) if b in used else None
+            for b in begins
+        ]
+
+    def _read(self, addresses: Sequence[int], epoch: int | None) -> dict[int, int]:
+        """Words of the directory by their addresses."""
+        results = self.link.exchange(read_packets(addresses), quietly, epoch)
+        found = {}
+        for address, result in zip(addresses, results, strict=True):
             if result is None or header(result)[2]:
                 raise LinkError(
                     f"device: its directory was lost {self.link.attempts} times; check the cable, then try again"
                 )
-            words.append(told_word(result))
-        return [read_slot(words[k : k + SLOT_WORDS]) for k in range(0, len(words), SLOT_WORDS)]
+            found[address] = told_word(result)
+        return found
 
 
 def _none(slots: Sequence[Entry | None], gone: Sequence[int], entry: Entry) -> list[Write]:
-    """That there are none of the functions and slots that are in the way, nor of those that come."""
+    """That there are none of the functions that are in the way, nor of those that come."""
     writes = []
-    for slot in gone:
-        writes += _slot_writes(slot, [0] * SLOT_WORDS)
     extents = [entry.extent, *(own.extent for k in gone if (own := slots[k]) is not None)]
     for code in sorted({c for extent in extents for c in range(*extent.spans[0])}):
         writes += [Write(ROUTINE, code * PARTS + part, 0) for part in range(PARTS)]

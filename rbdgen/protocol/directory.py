@@ -15,6 +15,8 @@ from rbdgen.protocol.loading import DIRECTORY_WORDS, TOLD_BITS
 SLOT_WORDS = 32
 SLOTS = DIRECTORY_WORDS // SLOT_WORDS
 """Programs that can be there at once, at most."""
+IDENTITY_WORDS = 8 * IDENTITY_BYTES // TOLD_BITS
+"""Of a slot its first words, which are its program's identity."""
 NAME_BYTES = 30
 FREE = bytes(IDENTITY_BYTES)
 """The identity of a free slot."""

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Loading programs: packets that write into an engine's memories (:mod:`rbdgen.protocol.loading`), and a directory of
-what is there, which hosts keep."""
+what is there, which hosts keep. A reset forgets all functions and what the directory has."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from rbdgen.protocol.loading import (
     DIRECTORY_WORDS,
     HIGH_BITS,
     LOW_BITS,
+    PARTS,
     READ,
+    ROUTINE,
     TARGET_BITS,
     TOLD_BITS,
 )
 from rbdgen.protocol.tasks import FLAG_BITS, LOAD, LOAD_WORDS, Flag, TaskFormat
 from rbdgen_hw.engine.loader import Loader
 
+FUNCTION_ADDRESSES = LOAD * PARTS
+"""Addresses of entries of all functions; the code behind them is that of these packets themselves."""
 POLYNOMIAL = 0xEDB88320
 """CRC-32's, of which the bits that leave are the lowest."""
 
@@ -30,6 +34,7 @@ class ProgramLoader(Loader):
     """Checks packets bit by bit as they come, keeps what they write until it is known to be right, and writes it."""
 
     module_name = "programs"
+    initial = "CLEAR"
 
     def __init__(self, tasks: TaskFormat) -> None:
         super().__init__(tasks, LOAD)
@@ -45,6 +50,7 @@ class ProgramLoader(Loader):
         self.place = Signal(ADDRESS_BITS)
         self.high = Signal(BLOCK * HIGH_BITS)
         self.at = Signal(COUNT_BITS)
+        self.clears = Signal()
         kept = Memory(shape=LOW_BITS, depth=BLOCK, init=[])
         directory = Memory(shape=TOLD_BITS, depth=DIRECTORY_WORDS, init=[])
         m.submodules.kept, m.submodules.directory = kept, directory
@@ -58,15 +64,24 @@ class ProgramLoader(Loader):
             low.addr.eq(self.at),
             self.target.eq(self.kind),
             self.address.eq(self.place),
-            self.data.eq(Cat(low.data, self.high[:HIGH_BITS])),
+            self.data.eq(Mux(self.clears, 0, Cat(low.data, self.high[:HIGH_BITS]))),
             listing.addr.eq(self.place[: len(listing.addr)]),
-            listing.data.eq(low.data[:TOLD_BITS]),
+            listing.data.eq(self.data[:TOLD_BITS]),
             listing.en.eq(self.on & (self.kind == DIRECTORY)),
             told.addr.eq(self.place[: len(told.addr)]),
         ]
 
     def states(self) -> None:
         m = self.m
+        with m.State("CLEAR"):
+            # memories may hold anything then, and what was being written is not whole
+            m.d.sync += self.kind.eq(Mux(self.kind == ROUTINE, DIRECTORY, ROUTINE))
+            functions = (self.kind == ROUTINE) & (self.place < FUNCTION_ADDRESSES)
+            m.d.comb += [self.clears.eq(1), self.on.eq(functions | (self.kind == DIRECTORY))]
+            with m.If(self.kind == DIRECTORY):
+                m.d.sync += self.place.eq(self.place + 1)
+                with m.If(self.place == DIRECTORY_WORDS - 1):
+                    m.next = "PASS"
         with m.State("BEGIN"):
             m.d.sync += [self.number.eq(0), self.crc.eq(~0), self.at.eq(0)]
             m.next = "TAKE"

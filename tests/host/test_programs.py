@@ -1,0 +1,193 @@
+"""Programs of engines that are emulated: robots beside each other and in each other's place, loads that are torn, over
+noise, after resets, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import Options, golden, load_robot
+from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
+from rbdgen.host.driver import Driver
+from rbdgen.host.programs import PROGRAM_FILE, Program, read_program
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.memories import Memories
+from rbdgen.machines.engine.resident import Resident, read_identity
+from rbdgen.protocol.directory import Entry
+from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen_sim.faults import Noise
+
+ENGINE = Resident(Core())
+
+
+@lru_cache
+def program(
+    robot: str, functions: Sequence[str] = ("id",), beside: tuple[Entry, ...] = ()
+) -> Program:
+    return compile_program(
+        load_robot(robot), Options(functions=tuple(functions), machine="engine"), ENGINE, beside
+    )
+
+
+def right(device: Driver, robot: str) -> bool:
+    """Whether a device has a robot's torques."""
+    own = load_robot(robot)
+    q, v, a = np.random.default_rng(4).uniform(-1.0, 1.0, (3, 5, own.nv))
+    return bool(np.allclose(device.rnea(q, v, a), golden.rnea(own, q, v, a), rtol=1e-3, atol=1e-3))
+
+
+def test_an_engine_says_what_it_is() -> None:
+    for engine in (ENGINE, Resident(Core(1, 1, depth=512, results=512), 3)):
+        assert read_identity(engine.identity) == engine
+    other = bytearray(ENGINE.identity)
+    other[4] += 1
+    with pytest.raises(LinkError, match=r"^device: its engine is of another version \(2, check"):
+        read_identity(bytes(other))
+    with pytest.raises(LinkError, match=r"^device: holds design 00.*, to which no program"):
+        read_identity(bytes(16))
+
+
+def test_robots_stand_beside_each_other() -> None:
+    device = Driver.open(program("pendulum2", ("id", "fd")), EmulatedEngine(ENGINE))
+    beside = tuple(device.programs.entries())
+    other = device.load(program("ur5", ("id", "m"), beside))
+    assert device.robots == other.robots == ("pendulum2", "ur5")
+    assert right(device, "pendulum2")
+    assert right(other, "ur5")
+    assert right(device, "pendulum2")
+
+
+def test_what_clashes_is_taken_out() -> None:
+    device = Driver.open(program("pendulum2"), EmulatedEngine(ENGINE))
+    other = device.load(program("ur5"))
+    assert device.robots == ("ur5",)
+    assert right(other, "ur5")
+    with pytest.raises(LinkError, match=r"^device: program rbd_pendulum2_id was taken out"):
+        right(device, "pendulum2")
+
+
+def test_what_is_there_is_not_loaded_again() -> None:
+    shell = EmulatedEngine(ENGINE)
+    Driver.open(program("pendulum2"), shell)
+    written = shell.accepted
+    assert right(Driver.open(program("pendulum2"), shell), "pendulum2")
+    # the directory alone was read
+    assert shell.accepted - written < 300
+
+
+def test_a_device_that_lost_its_programs_gets_them_again() -> None:
+    shell = EmulatedEngine(ENGINE)
+    device = Driver.open(program("pendulum2"), shell)
+    other = device.load(program("ur5", ("id", "m"), tuple(device.programs.entries())))
+    # as after its power was gone
+    shell.__init__(ENGINE)
+    with pytest.warns(RbdgenWarning, match=r"its programs \(pendulum2, ur5\) were loaded again"):
+        assert right(device, "pendulum2")
+    assert right(other, "ur5")
+    shell.reset()
+    with pytest.warns(RbdgenWarning, match="loaded again"):
+        assert right(other, "ur5")
+
+
+def memories(given: Program) -> Memories:
+    """What an engine holds that has a program to itself."""
+    shell = EmulatedEngine(ENGINE)
+    Driver.open(given, shell)
+    return shell.memories
+
+
+class Torn(EmulatedEngine):
+    """A link that is cut after so many bytes."""
+
+    left = 1 << 40
+    came = 0
+
+    def write(self, data: bytes) -> None:
+        self.came += len(data)
+        super().write(data[: self.left])
+        self.left = max(0, self.left - len(data))
+
+
+def test_loads_that_are_torn_leave_the_old_program_or_none() -> None:
+    old, new = program("pendulum2", ("id", "m")), program("pendulum2", ("m", "fd"))
+    shell = Torn(ENGINE)
+    Driver.open(old, shell)
+    before = shell.came
+    Driver.open(new, shell)
+    whole = shell.came - before
+    images = memories(old), memories(new)
+    found = set()
+    for cut in range(0, whole + 10, 10):
+        shell.__init__(ENGINE)
+        shell.left = 1 << 40
+        device = Driver.open(old, shell)
+        shell.left = cut
+        try:
+            Driver.open(new, shell, patience=1, seconds=1.0)
+        except LinkError:
+            pass
+        shell.left = 1 << 40
+        there = device.robots
+        entries = device.programs.entries()
+        known = [code for code in range(31) if shell.memories.knows(code)]
+        # whatever answers is one of them, whole
+        if [e.identity for e in entries] == [old.manifest.identity]:
+            assert right(device, "pendulum2")
+            found.add("old")
+        elif entries:
+            assert entries == [new.entry]
+            found.add("new")
+        else:
+            assert not there
+            found.add("none" if not known else "some")
+        for code in known:
+            words = shell.memories.routine(code).words
+            assert any(
+                list(words) == list(image.routine(code).words)
+                for image in images
+                if image.knows(code)
+            )
+    assert found >= {"old", "none", "new"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
+    shell = EmulatedEngine(ENGINE)
+    device = Driver.open(program("ur5", ("id", "m")), Noise(shell, 0.002, seed), attempts=1000)
+    quiet = memories(program("ur5", ("id", "m")))
+    assert shell.memories.columns == quiet.columns
+    assert np.array_equal(shell.memories.banks, quiet.banks)
+    assert right(device, "ur5")
+
+
+def test_a_program_for_another_engine_is_refused() -> None:
+    shell = EmulatedEngine(Resident(Core(2, 1)))
+    with pytest.raises(LinkError, match=r"^device: holds design 52424465"):
+        Driver.open(program("pendulum2"), shell)
+
+
+def test_a_robot_that_is_too_large_says_what_lacks() -> None:
+    small = Resident(Core(depth=64))
+    with pytest.raises(ConfigError, match=r"^program: .* words are needed, .* more than there are"):
+        compile_program(load_robot("ur5"), Options(functions=("id",), machine="engine"), small)
+
+
+def test_a_file_is_what_its_manifest_says(tmp_path: Path) -> None:
+    made = program("pendulum2")
+    made.write(tmp_path)
+    assert read_program(tmp_path) == made
+    assert right(Driver.open(tmp_path, EmulatedEngine(ENGINE)), "pendulum2")
+    image = tmp_path / PROGRAM_FILE
+    image.write_bytes(image.read_bytes()[:-1] + b"\1")
+    with pytest.raises(ConfigError, match=r"program\.bin: is not what its manifest was written"):
+        read_program(tmp_path)
+    image.unlink()
+    with pytest.raises(ConfigError, match=r"program\.bin: No such file"):
+        read_program(tmp_path)
+    content = json.loads((tmp_path / "manifest.json").read_text())
+    assert content["program"]["engine"] == ENGINE.identity.hex()

@@ -1,0 +1,79 @@
+"""The RTL of an engine without a program, behind its byte link: what is loaded into it answers as the emulated one."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+from rbdgen import Options, load_robot
+from rbdgen.errors import RbdgenWarning
+from rbdgen.host.driver import Driver
+from rbdgen.host.programs import Program
+from rbdgen.host.transport import ProcessTransport, Transport
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.model.ranges import declared_ranges, random_states
+from rbdgen.protocol.directory import Entry
+from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen_hw.emit import engine_verilog, link_verilog
+from rbdgen_sim.device import build_device
+from rbdgen_sim.faults import Noise
+
+ENGINE = Resident(Core(1, 1, depth=1024, results=512), 2)
+COUNT = 1000
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The compiled program of the engine's RTL: for robots that it has never seen."""
+    work = tmp_path_factory.mktemp("engine")
+    texts = {"engine.v": engine_verilog(ENGINE), "link.v": link_verilog(ENGINE, ENGINE.identity)}
+    for name, text in texts.items():
+        (work / name).write_text(text, encoding="utf-8")
+    sources = [work / name for name in texts]
+    return str(build_device(sources, f"{ENGINE.name}_link", work / "build"))
+
+
+def made(robot: str, functions: tuple[str, ...], beside: tuple[Entry, ...] = ()) -> Program:
+    options = Options(functions=functions, machine="engine")
+    return compile_program(load_robot(robot), options, ENGINE, beside)
+
+
+def answers(transport: Transport) -> list[np.ndarray]:
+    """What two robots beside each other answer, one after the other, the first one again behind them, and a third in
+    their place."""
+    arm = Driver.open(made("pendulum2", ("id", "m")), transport, attempts=10_000, patience=1000)
+    beside = tuple(arm.programs.entries())
+    other = arm.load(made("ur5", ("id", "fd"), beside))
+    assert arm.robots == ("pendulum2", "ur5")
+    rnd = np.random.default_rng(2)
+    short, long = rnd.uniform(-1.0, 1.0, (3, COUNT, 2)), rnd.uniform(-1.0, 1.0, (3, COUNT, 6))
+    found = [arm.rnea(*short), other.rnea(*long), other.forward_dynamics(*long), arm.crba(short[0])]
+    hyq = load_robot("hyq")
+    third = arm.load(made("hyq", ("m",)))
+    found.append(third.crba(random_states(hyq, declared_ranges(hyq), 50, 5)[0]))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.0, 0.002])
+def test_it_answers_as_the_emulated_one(device: str, rate: float) -> None:
+    transport: Transport = ProcessTransport([device])
+    if rate:
+        transport = Noise(transport, rate, seed=4)
+    expected = answers(EmulatedEngine(ENGINE))
+    for found, wanted in zip(answers(transport), expected, strict=True):
+        assert np.array_equal(found, wanted)
+
+
+@pytest.mark.slow
+def test_a_reset_is_seen_and_mended(device: str) -> None:
+    transport = ProcessTransport([device])
+    arm = Driver.open(made("pendulum2", ("id",)), transport)
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 20, 2))
+    before = arm.rnea(*q)
+    transport.process.send_signal(signal.SIGUSR1)
+    with pytest.warns(RbdgenWarning, match=r"its program \(pendulum2\) was loaded again"):
+        assert np.array_equal(arm.rnea(*q), before)
