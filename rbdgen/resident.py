@@ -15,6 +15,8 @@ import numpy as np
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import placed, prepare, resident_design
 from rbdgen.errors import ConfigError
+from rbdgen.host.driver import Driver
+from rbdgen.host.engine import Engine
 from rbdgen.host.manifest import program_keys
 from rbdgen.host.programs import Program, image_of
 from rbdgen.installation import release
@@ -22,7 +24,7 @@ from rbdgen.machines.engine.allocation import Place
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits, writes
 from rbdgen.machines.engine.memories import Memories
-from rbdgen.machines.engine.resident import Resident
+from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -105,6 +107,22 @@ def _room(count: int, end: int, spans: Iterable[tuple[int, int]]) -> int | None:
             return begin
         begin = max(begin, behind)
     return begin if begin + count <= end else None
+
+
+def load_robot_into(
+    engine: Engine,
+    robot: Robot,
+    options: Options,
+    progress: Callable[[str], None] = lambda stage: None,
+    flags: str = "warn",
+) -> Driver:
+    """A robot's functions in an engine that was opened: compiled for it, loaded beside what it holds, or in the place
+    of all of it where there is no room. ConfigError and LinkError are those of :func:`compile_program` and
+    :meth:`rbdgen.host.engine.Engine.load`."""
+    shape = read_identity(engine.identity)
+    program = compile_program(robot, options, shape, engine.entries, progress)
+    progress("load")
+    return engine.load(program, flags)
 
 
 class EmulatedEngine(ShellModel):

@@ -21,6 +21,7 @@ from rbdgen.cli.arguments import (
     simulated_tasks,
 )
 from rbdgen.explore import ROOT
+from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import version
 from rbdgen.options import Options
 from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
@@ -79,6 +80,7 @@ def make_parser(everything: bool = False) -> Parser:
     add_report(verb)
     add_explore(verb)
     add_build(verb)
+    add_load(verb)
     add_synth(verb)
     return parser
 
@@ -405,6 +407,30 @@ def add_build(verb: Verb) -> None:
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
     parser.set_defaults(run=command("build", "build"))
+
+
+def add_load(verb: Verb) -> None:
+    """``rbdgen load``."""
+    parser = verb(
+        "load",
+        "Load a robot into an engine that is on a board: no synthesis, no place and route.",
+        "  rbdgen load my_arm.urdf --functions all --port /dev/ttyUSB0\n"
+        "  rbdgen load ur5 --functions id,fd --port /dev/ttyUSB0 -o build/ur5_program\n"
+        "  rbdgen load build/ur5_program --port /dev/ttyUSB0",
+    )
+    add_design(parser)
+    parser.add_argument("--port", required=True, metavar="PORT", help="the board's serial port")
+    parser.add_argument(
+        "--baud",
+        type=integer("baud", 1),
+        default=DEFAULT_BAUD,
+        metavar="N",
+        help=f"bits per second of its line ({DEFAULT_BAUD})",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="also write the program there"
+    )
+    parser.set_defaults(run=command("loading", "load"))
 
 
 def add_synth(verb: Verb) -> None:

@@ -66,13 +66,13 @@ class _Flight:
 
 @dataclass
 class ByteLink:
-    """A device behind ``transport`` that must be of this ``identity``, the accelerator called ``name``. ``limit``: the
-    longest payload that it sends; ``attempts`` and ``patience`` as above, ``seconds`` without progress. Made by
-    :func:`connect`."""
+    """A device behind ``transport`` that must be of this ``identity`` (None: any), the accelerator called ``name``.
+    ``limit``: the longest payload that it sends; ``attempts`` and ``patience`` as above, ``seconds`` without progress.
+    Made by :func:`connect`."""
 
     transport: Transport
     limit: int
-    identity: bytes
+    identity: bytes | None
     name: str
     attempts: int = DEFAULT_ATTEMPTS
     patience: int = DEFAULT_PATIENCE
@@ -181,7 +181,8 @@ class ByteLink:
         status = Status.unpack(payload)
         if status is None:
             return None
-        check_design("device", status.identity, self.identity, self.name)
+        if self.identity is not None:
+            check_design("device", status.identity, self.identity, self.name)
         self.status = status
         return status
 
@@ -356,14 +357,15 @@ class _Exchange:
 
 def connect(
     transport: Transport,
-    identity: bytes,
+    identity: bytes | None,
     limit: int,
     name: str,
     attempts: int = DEFAULT_ATTEMPTS,
     patience: int = DEFAULT_PATIENCE,
     seconds: float = DEFAULT_SECONDS,
 ) -> ByteLink:
-    """A link to the device of this ``identity``: the accelerator called ``name``, which sends payloads up to ``limit``.
+    """A link to the device of this ``identity``, or to any: the accelerator called ``name``, which sends payloads up to
+    ``limit``.
 
     LinkError if it is silent, or was built for another robot, another set of functions or by another version.
     """

@@ -25,14 +25,11 @@ from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
-from rbdgen.host.transport import SerialTransport, Transport
+from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
-
-DEFAULT_BAUD = 3_000_000
-"""Bits per second of the boards' shells."""
 
 
 @dataclass(frozen=True)

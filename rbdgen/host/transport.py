@@ -18,6 +18,8 @@ from rbdgen.errors import LinkError
 from rbdgen.host.exchanges import Watch
 from rbdgen.installation import optional_module
 
+DEFAULT_BAUD = 3_000_000
+"""Bits per second of the boards' shells."""
 DEFAULT_TIMEOUT = 0.5
 """Seconds of silence after which a device is asked whether something was lost."""
 WRITE_SECONDS = 5.0

@@ -1,0 +1,122 @@
+"""``rbdgen load``: a robot's program into an engine that is on a board, or a program from a folder."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
+from rbdgen.cli.console import Reporter, print_result, reporter
+from rbdgen.errors import ConfigError
+from rbdgen.host.engine import Engine
+from rbdgen.host.programs import Program, read_program
+from rbdgen.machines.engine.resident import Resident, read_identity
+from rbdgen.machines.options import ENGINE
+from rbdgen.machines.pipeline.budget import DEMANDS
+from rbdgen.model.setup import Setup
+from rbdgen.report.columns import table
+from rbdgen.report.files import check_writable, read_config, with_overrides
+from rbdgen.resident import compile_program
+
+SCHEMA = "rbdgen.load/1"
+"""Name and version of the report's structure."""
+OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
+"""Options that say what the engine is, which is on the board already."""
+
+
+def load(args: argparse.Namespace) -> None:
+    """``rbdgen load``."""
+    if args.output is not None:
+        check_writable(args.output)
+    given = [name for name in OF_ENGINE if getattr(args, name, None) is not None]
+    if given:
+        raise ConfigError(
+            f"--{given[0].replace('_', '-')}: is of the engine, which is on the board already; leave it out"
+        )
+    with reporter() as progress:
+        progress.stage(f"open {args.port}")
+        with Engine.serial(args.port, args.baud) as engine:
+            engine.progress = lambda done, total: progress.count("load", done, total)
+            shape = read_identity(engine.identity)
+            before = engine.robots
+            begin = time.perf_counter()
+            program = _program(args, shape, engine, progress)
+            compiled = time.perf_counter() - begin
+            if args.output is not None:
+                program.write(args.output)
+            begin = time.perf_counter()
+            engine.load(program)
+            loaded = time.perf_counter() - begin
+            report = _report(program, shape, before, engine.robots, compiled, loaded)
+    print_result(args, report, _text(report))
+
+
+def _program(
+    args: argparse.Namespace, shape: Resident, engine: Engine, progress: Reporter
+) -> Program:
+    """The program that is to be loaded: that of a folder, or one that is made."""
+    if args.robot is not None and Path(args.robot).is_dir():
+        return read_program(args.robot)
+    configured, setup, options = read_config(args.config) if args.config else (None, {}, {})
+    robot = args.robot or configured
+    if robot is None:
+        raise ConfigError(
+            "ROBOT: missing; give a built-in name, a robot file's path, a program's folder, or --config with a robot "
+            "in it"
+        )
+    named = {name: getattr(args, name) for name in OPTION_ARGUMENTS} | {"machine": ENGINE}
+    progress.stage("read robot")
+    model = Setup(**(setup | given_setup(args))).load(robot)
+    resolved = with_overrides(options, **named)
+    return compile_program(model, resolved, shape, engine.entries, progress.stage)
+
+
+def _report(
+    program: Program,
+    shape: Resident,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    compiled: float,
+    loaded: float,
+) -> dict[str, Any]:
+    """What was loaded, and what it took."""
+    extent = program.facts.extent
+    core = shape.core
+    return {
+        "schema": SCHEMA,
+        "robot": program.manifest.robot,
+        "functions": {f.name: f.code for f in program.manifest.tasks.functions.values()},
+        "engine": {"lanes": core.lanes, "cores": shape.cores},
+        "bytes": sum(map(len, program.blocks)),
+        "memories": {
+            "program": {"used": extent.depth, "available": core.depth},
+            "constants": {
+                "used": extent.constants,
+                "available": core.words - extent.rotating,
+            },
+            "limits": {"used": extent.limits, "available": core.limits},
+        },
+        "seconds": {"compile": round(compiled, 3), "load": round(loaded, 3)},
+        "taken_out": [name for name in before if name not in after],
+        "robots": list(after),
+    }
+
+
+def _text(report: dict[str, Any]) -> str:
+    """The report for people."""
+    engine, seconds = report["engine"], report["seconds"]
+    rows = [[name, m["used"], m["available"]] for name, m in report["memories"].items()]
+    lines = [
+        f"{report['robot']}: {', '.join(report['functions'])} in an engine of {engine['lanes']} lane(s), "
+        f"{engine['cores']} core(s)",
+        f"{report['bytes']} bytes; made in {seconds['compile']} s, loaded in {seconds['load']} s",
+        "",
+        table(["memory", "words used", "of"], rows),
+        "",
+        f"the engine holds {', '.join(report['robots'])}",
+    ]
+    if report["taken_out"]:
+        lines.append(f"taken out, as there was no room: {', '.join(report['taken_out'])}")
+    return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""``rbdgen load`` at a pseudo-terminal behind which an engine is emulated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rbdgen.cli.main import main
+from rbdgen.emulation import bit_true_shell
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.resident import EmulatedEngine
+from tests.conftest import design
+from tests.host.native import on_serial
+
+
+@pytest.fixture
+def engine() -> EmulatedEngine:
+    return EmulatedEngine(Resident(Core()))
+
+
+def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Exit status, output and complaint of the command."""
+    status = main(arguments)
+    out, err = capsys.readouterr()
+    return status, out, err.splitlines()[-1] if err else ""
+
+
+def test_robots_are_loaded_and_told(
+    engine: EmulatedEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "program"
+    with on_serial(engine) as (_, port, _baud):
+        line = ["load", "pendulum2", "--functions", "id,fd", "--port", port]
+        status, out, _ = told([*line, "-o", str(folder), "--json"], capsys)
+        assert status == 0
+        first = json.loads(out)
+        assert first["functions"] == {"id": 0, "fd": 1}
+        assert first["robots"] == ["pendulum2"]
+        status, out, _ = told(["load", "ur5", "--port", port], capsys)
+        assert status == 0
+        assert "the engine holds pendulum2, ur5" in out
+        # from the folder, where it was made alone and clashes
+        status, out, _ = told(["load", str(folder), "--port", port], capsys)
+        assert status == 0
+        assert "the engine holds pendulum2, ur5" in out
+        status, out, _ = told(["load", "iiwa14", "--functions", "all", "--port", port], capsys)
+        assert status == 0
+        assert "the engine holds pendulum2, ur5, iiwa14" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["ur5", "--lanes", "2"], "--lanes: is of the engine, which is on the board already"),
+        (["ur5", "--board", "ulx3s_85f"], "--board: is of the engine"),
+        (["nobody.urdf"], "nobody.urdf: no such file"),
+        (["ur5", "--ii", "3"], "ii"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    engine: EmulatedEngine,
+    arguments: list[str],
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with on_serial(engine) as (_, port, _baud):
+        status, _, said = told(["load", *arguments, "--port", port], capsys)
+    assert status == 2
+    assert complaint in said
+
+
+def test_a_design_for_one_robot_is_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    with on_serial(bit_true_shell(design("pendulum2"))) as (_, port, _baud):
+        status, _, said = told(["load", "ur5", "--port", port], capsys)
+    assert status == 2
+    assert "to which no program can be loaded; flash the board's engine" in said
+
+
+def test_a_port_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, said = told(["load", "ur5", "--port", "/dev/nothing_here"], capsys)
+    assert status == 2
+    assert said.startswith("rbdgen: error: port /dev/nothing_here: cannot be opened")
