@@ -28,7 +28,8 @@ class Board:
     (``led``; ``rx`` and ``tx`` of a serial line, or those of an Ethernet PHY), ``attributes`` hold for all of them,
     ``port_attributes`` for one port. ``clocks`` are MHz of those ports that are further clocks. ``program`` is the
     command that loads a bitstream, with ``{bitstream}`` for the file's name. ``vendor`` has what the flow needs beside
-    that. Tasks and results come by ``link``.
+    that. Tasks and results come by ``link``. ``engine`` is the shape of the one that is made for it once, if any is
+    (:mod:`rbdgen_boards.engines`).
     """
 
     name: str
@@ -49,6 +50,7 @@ class Board:
     clocks: Mapping[str, float]
     vendor: Mapping[str, str]
     link: Link
+    engine: Mapping[str, int]
 
     @property
     def running_clock(self) -> float | None:
@@ -133,4 +135,5 @@ def get_board(name: str) -> Board:
         clocks=content.get("clocks", {}),
         vendor=content.get("vendor", {}),
         link=board_link(name, content),
+        engine=content.get("engine", {}),
     )

@@ -37,6 +37,7 @@ from rbdgen_boards.top import uart_top, udp_top
 from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.ethernet import RGMII
+from rbdgen_hw.top import Hardware
 
 BITSTREAM = "{bitstream}"
 """In a board's ``program``, what stands for the bitstream's file name."""
@@ -373,11 +374,38 @@ def _attempt(
     addresses: Addresses,
 ) -> BoardBuild:
     """One run of the board's flow in ``work``, aiming at ``aim`` MHz."""
-    flow = FLOWS[board.flow]
     progress("write Verilog")
     verilog = design_verilog(design)
-    clocking = flow.clocking(board, aim, work)
     identity = design_identity(design, verilog, release())
+    made = run_flow(design, verilog, identity, board, aim, seed, work, progress, addresses)
+    return BoardBuild(design, verilog, board, made.clock, made.routed, (), work, (), made.station)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of a board's flow gave: the ``clock`` in MHz that the bitstream has, what was ``routed``, if its tools
+    are all there, and what it is on a network."""
+
+    clock: float
+    routed: Routed | None
+    station: Station | None
+
+
+def run_flow(
+    design: Hardware,
+    verilog: str,
+    identity: bytes,
+    board: Board,
+    aim: float,
+    seed: int,
+    work: Path,
+    progress: Progress,
+    addresses: Addresses,
+) -> Run:
+    """One run of the board's flow in ``work``, aiming at ``aim`` MHz, for hardware with this ``verilog``, whose shell
+    tells this ``identity``."""
+    flow = FLOWS[board.flow]
+    clocking = flow.clocking(board, aim, work)
     own = addresses.station(identity) if board.shell == "udp" else None
     sources, streams = _sources(design, verilog, board, clocking, identity, own)
     request = Request(
@@ -396,11 +424,11 @@ def _attempt(
         (work / file).write_text(text, encoding="utf-8")
     # the flow keeps what simulations need of it
     (work / NETLIST).unlink(missing_ok=True)
-    return BoardBuild(design, verilog, board, clocking.megahertz, routed, (), work, (), own)
+    return Run(clocking.megahertz, routed, own)
 
 
 def _sources(
-    design: Design,
+    design: Hardware,
     verilog: str,
     board: Board,
     clocking: Clocking,

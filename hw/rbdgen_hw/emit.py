@@ -96,7 +96,7 @@ def link_verilog(design: Hardware, identity: bytes) -> str:
     return to_verilog(LinkShell(design, identity), name, header, {"i": "in", "o": "out"})
 
 
-def udp_verilog(design: Design, identity: bytes, clock: float, station: Station, phy: Phy) -> str:
+def udp_verilog(design: Hardware, identity: bytes, clock: float, station: Station, phy: Phy) -> str:
     """Verilog of the shell of a board on Ethernet, for a ``clock`` in Hz; the top module is ``<name>_udp`` with ports
     ``clk rst idle`` and ``eth_*`` of the ``phy``, and instantiates the design's. ToolError without LiteEth."""
     cores = optional_module("rbdgen_hw.shells.ethernet_core", "ethernet")
@@ -107,7 +107,7 @@ def udp_verilog(design: Design, identity: bytes, clock: float, station: Station,
     return text + cores.core_verilog(core_name(design.name), station, clock, phy)
 
 
-def axi_verilog(design: Design, identity: bytes) -> str:
+def axi_verilog(design: Hardware, identity: bytes) -> str:
     """Verilog of the AXI shell; the top module is ``<name>_axi`` with ports ``aclk aresetn s_axis_* m_axis_* s_axi_*``,
     and instantiates the design's."""
     name = f"{design.name}_axi"

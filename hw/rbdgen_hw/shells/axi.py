@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, Signature
 
-from rbdgen.compiler import Design
 from rbdgen.machines.pipeline.replicas import result_lengths, task_lengths
 from rbdgen.protocol.registers import (
     ADDRESS_BITS,
@@ -28,6 +27,7 @@ from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Flag, Packing
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.pipeline.replicas import RowEnds, code_of, lanes
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
+from rbdgen_hw.top import Hardware
 
 OKAY = 0
 SLVERR = 2
@@ -285,7 +285,7 @@ class AxiShell(SharedComponent):
 
     module_name = "axi"
 
-    def __init__(self, design: Design, identity: bytes) -> None:
+    def __init__(self, design: Hardware, identity: bytes) -> None:
         self.design = design
         self.identity = identity
         tasks = design.tasks

@@ -7,7 +7,6 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.protocol.datagrams import WORD_BYTES, buffer_bytes, capacity
 from rbdgen_hw.library import SharedComponent, forward, instantiate
@@ -25,6 +24,7 @@ from rbdgen_hw.shells.datagram_receiver import (
 from rbdgen_hw.shells.datagram_sender import OUTGOING, DatagramSender
 from rbdgen_hw.shells.gearbox import WORD_BITS, BeatsToWords, WordsToBeats
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
+from rbdgen_hw.top import Hardware
 
 
 class RecordReader(SharedComponent):
@@ -120,7 +120,7 @@ class DatagramShell(SharedComponent):
 
     module_name = "datagrams"
 
-    def __init__(self, design: Design, identity: bytes, hold: int) -> None:
+    def __init__(self, design: Hardware, identity: bytes, hold: int) -> None:
         self.design = design
         self.identity = identity
         self.hold = hold

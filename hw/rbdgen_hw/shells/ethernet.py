@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, Signature
 
-from rbdgen.compiler import Design
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.shells.datagram_receiver import INCOMING
 from rbdgen_hw.shells.datagram_sender import OUTGOING
 from rbdgen_hw.shells.datagrams import DatagramShell
+from rbdgen_hw.top import Hardware
 
 HOLD_SECONDS = 1.0
 """For how long a session is kept from others behind the last that came of its owner."""
@@ -67,7 +67,7 @@ class EthernetShell(SharedComponent):
 
     module_name = "ethernet_shell"
 
-    def __init__(self, design: Design, identity: bytes, clock: float, phy: Phy) -> None:
+    def __init__(self, design: Hardware, identity: bytes, clock: float, phy: Phy) -> None:
         self.design = design
         self.phy = phy
         self.shell = DatagramShell(design, identity, round(HOLD_SECONDS * clock))

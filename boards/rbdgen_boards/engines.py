@@ -1,0 +1,127 @@
+"""The engine of a board: its shape, which the board's file has, and its bitstream, made once for all robots."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rbdgen.errors import ConfigError
+from rbdgen.machines.engine.core import LANES, WIDTHS, Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.protocol.links import Addresses, Station
+from rbdgen_boards.board import Board, board_names, get_board
+from rbdgen_boards.build import RETREAT, Attempt, check_replaceable, run_flow
+from rbdgen_boards.flow import Progress, Routed
+from rbdgen_boards.flows import FLOWS
+from rbdgen_hw.emit import engine_verilog
+
+USUAL_CLOCK = 100.0
+"""MHz that an engine's bitstream aims at where the board's file does not say."""
+
+
+def engine_boards() -> tuple[str, ...]:
+    """Boards that an engine is made for."""
+    return tuple(name for name in board_names() if get_board(name).engine)
+
+
+def board_engine(board: Board) -> Resident:
+    """The engine of a board. ConfigError where none is made for it."""
+    shape = dict(board.engine)
+    if not shape:
+        raise ConfigError(
+            f"board {board.name}: no engine is made for it; there are some for {', '.join(engine_boards())}: add a "
+            "table [engine] to its file"
+        )
+    shape.pop("megahertz", None)
+    lanes, cores = shape.pop("lanes"), shape.pop("cores", 1)
+    return Resident(Core(lanes, LANES[lanes], WIDTHS[0], **shape), cores)
+
+
+@dataclass(frozen=True)
+class EngineBuild:
+    """The bitstream of a board's ``engine``: the ``clock`` in MHz that it runs at, what routing said, and the attempts
+    before; the ``directory`` with it, and what it is on a network."""
+
+    engine: Resident
+    board: Board
+    clock: float
+    routed: Routed
+    attempts: Sequence[Attempt]
+    directory: Path
+    station: Station | None
+
+    @property
+    def bitstream(self) -> Path:
+        """The bitstream."""
+        return self.directory / self.routed.bitstream
+
+    def report(self) -> dict[str, Any]:
+        """What is known of it."""
+        core, routed = self.engine.core, self.routed
+        return {
+            "board": self.board.name,
+            "identity": self.engine.identity.hex(),
+            "engine": {
+                "lanes": core.lanes,
+                "cores": self.engine.cores,
+                "words": core.words,
+                "depth": core.depth,
+                "results": core.results,
+            },
+            "clock_mhz": round(routed.achieved, 2),
+            "running_clock_mhz": self.clock,
+            "timing_met": routed.achieved >= self.clock and not routed.missed(self.board),
+            "attempts": [attempt.report() for attempt in self.attempts],
+            "resources": {
+                name: {"used": routed.used.get(name), "available": total}
+                for name, total in self.board.resources.items()
+            },
+            "critical_path": list(routed.critical_path),
+            "bitstream": str(self.bitstream),
+            "station": self.station.as_dict() if self.station else None,
+            "seconds": dict(routed.seconds),
+            "cached": routed.cached,
+        }
+
+
+def build_engine(
+    board: Board, seed: int, directory: Path, progress: Progress, addresses: Addresses | None = None
+) -> EngineBuild:
+    """The bitstream of a board's engine in ``directory``, from the user's cache where it was made before; at slower
+    clocks where it misses its own. ConfigError where there is none or it does not fit, ToolError where a tool is
+    missing or fails."""
+    check_replaceable(directory)
+    engine = board_engine(board)
+    flow = FLOWS[board.flow]
+    progress("write Verilog")
+    verilog = engine_verilog(engine)
+    aim = float(board.engine.get("megahertz", USUAL_CLOCK))
+    attempts: list[Attempt] = []
+    # beside it, as of designs
+    work = directory.with_name(f"{directory.name}_building")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    while True:
+        made = run_flow(
+            *(engine, verilog, engine.identity, board, aim, seed, work, progress),
+            addresses or Addresses(),
+        )
+        if made.routed is None:
+            raise ConfigError(
+                f"board {board.name}: {flow.maker} makes its bitstreams, which is not installed; what it takes is in "
+                f"{work}"
+            )
+        reached = made.routed.achieved
+        if reached >= made.clock or len(attempts) + 1 >= flow.attempts:
+            break
+        attempts.append(Attempt(made.clock, reached, aim))
+        aim = reached * RETREAT
+        progress(
+            f"{made.clock:g} MHz not met, routing reached {reached:.1f} MHz: again at {aim:.1f} MHz"
+        )
+    shutil.rmtree(directory, ignore_errors=True)
+    work.rename(directory)
+    return EngineBuild(engine, board, made.clock, made.routed, attempts, directory, made.station)
