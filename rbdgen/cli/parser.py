@@ -80,6 +80,7 @@ def make_parser(everything: bool = False) -> Parser:
     add_report(verb)
     add_explore(verb)
     add_build(verb)
+    add_flash(verb)
     add_load(verb)
     add_synth(verb)
     return parser
@@ -407,6 +408,31 @@ def add_build(verb: Verb) -> None:
         "-o", "--output", type=Path, metavar="DIR", help="where to write (build/NAME)"
     )
     parser.set_defaults(run=command("build", "build"))
+
+
+def add_flash(verb: Verb) -> None:
+    """``rbdgen flash``."""
+    parser = verb(
+        "flash",
+        "Put an engine on a board, once for all robots; 'rbdgen load' loads them.",
+        "  rbdgen flash --board ulx3s_85f\n  rbdgen flash --board ulx3s_85f --keep -o build/engine",
+    )
+    parser.add_argument(
+        "--board", metavar="B", required=True, help="the board; a wrong name lists them all"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="write the bitstream, and leave the board alone"
+    )
+    parser.add_argument(
+        "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where to write (build/engine_BOARD)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of tables"
+    )
+    parser.set_defaults(run=command("loading", "flash"))
 
 
 def add_load(verb: Verb) -> None:

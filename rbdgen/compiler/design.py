@@ -68,7 +68,7 @@ class Design:
         machine = f"{self.precision}, {self.pace}, {self.machine.blocks} multiplier blocks"
         return f"<Design {self.name}: {machine}, for {where}>"
 
-    @cached_property
+    @property
     def name(self) -> str:
         """Name of the Verilog top: the robot and the functions."""
         # robots' names may hold what Verilog's identifiers may not

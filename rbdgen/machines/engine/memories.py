@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdgen.ir.number_formats import Format
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import (
     PART_BITS,
@@ -99,11 +98,13 @@ class Memories:
         first = 2 * self.entry(code, TASK_PART)["limits"]
         bounds = np.array(self.limits[first : first + 2 * raw.shape[1]], np.int64).reshape(-1, 2)
         # the upper one is the first that is outside
-        return ((raw < bounds[:, 0]) | (raw >= bounds[:, 1])).any(axis=1)
+        return np.any((raw < bounds[:, 0]) | (raw >= bounds[:, 1]), axis=1)
 
     def _word(self, number: int) -> int:
         return sum(column[number] << DATA_BITS * k for k, column in enumerate(self.columns))
 
 
 def _signed(data: int, bits: int) -> int:
-    return int(Format(bits, 0).wrap(np.int64(data & (1 << bits) - 1)))
+    """The number that so many low bits are, in two's complement."""
+    low = data & (1 << bits) - 1
+    return low - (low >> bits - 1 << bits)
