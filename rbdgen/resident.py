@@ -30,12 +30,12 @@ from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.processes import without_collections
 from rbdgen.protocol.directory import Entry, Extent
-from rbdgen.protocol.frames import Frame, Kind
 from rbdgen.protocol.loading import READ, TOLD_BIT, read_block
 from rbdgen.protocol.packets import header, packet_rows
 from rbdgen.protocol.tasks import CALIBRATE, LOAD, LOAD_WORDS, Flag, join_header, split_header
 from rbdgen.report.design import manifest
-from rbdgen.shells.shell import ShellModel
+from rbdgen.shells.datagram_shell import DatagramShell, UdpServer
+from rbdgen.shells.shell import AcceleratorModel, ShellModel
 
 FEWEST_CONSTANTS = 0.25
 """The share of banks that is left to constants, of all programs together, at least."""
@@ -125,24 +125,24 @@ def load_robot_into(
     return engine.load(program, flags)
 
 
-class EmulatedEngine(ShellModel):
-    """The shell of a byte link in this process around such an ``engine``: what it holds is what was loaded."""
+class _Emulated(AcceleratorModel):
+    """Such an ``engine`` behind any shell: what it holds is what was loaded."""
 
-    def __init__(self, engine: Resident) -> None:
-        self.engine = engine
-        super().__init__(engine.identity, engine.tasks, _no_function)
+    engine: Resident
 
     def reset(self) -> None:
         # what was loaded is forgotten, as memories may hold anything then
         self.memories = Memories(self.engine.core)
         super().reset()
 
-    def fits(self, frame: Frame) -> bool:
-        if frame.kind != Kind.TASK or not frame.payload:
-            return super().fits(frame)
-        code, *_ = split_header(frame.payload[0])
-        words = LOAD_WORDS if code == LOAD else self.memories.operands(code)
-        return len(frame.payload) == self.tasks.task.packet_bytes(words)
+    def measure(self) -> None:
+        task, result, memories = self.tasks.task, self.tasks.result, self.memories
+        known = [code for code in range(LOAD) if memories.knows(code)]
+        operands = {code: memories.operands(code) for code in known} | {LOAD: LOAD_WORDS}
+        results = {code: memories.results(code) for code in known}
+        codes = range(LOAD + 1)
+        self.lengths = tuple(task.packet_bytes(operands.get(code, 0)) for code in codes)
+        self.answer_lengths = tuple(result.packet_bytes(results.get(code, 0)) for code in codes)
 
     def keep(self, packet: bytes) -> None:
         if header(packet)[0] != LOAD:
@@ -170,6 +170,7 @@ class EmulatedEngine(ShellModel):
                 told = self.memories.directory[own.address]
             else:
                 self.memories.write(own)
+        self.measure()
         word = join_header(code, tag) | told << TOLD_BIT
         return word.to_bytes(self.tasks.result.packet_bytes(0), "little")
 
@@ -186,6 +187,27 @@ class EmulatedEngine(ShellModel):
         heads = join_header(code, tags, flags)
         rows = np.column_stack([heads, answers.values[0].T & 0xFFFFFFFF]).astype("<u4")
         return [row.tobytes() for row in rows]
+
+
+class EmulatedEngine(_Emulated, ShellModel):
+    """Such an engine behind a link of bytes, in this process: a transport."""
+
+    def __init__(self, engine: Resident) -> None:
+        self.engine = engine
+        super().__init__(engine.identity, engine.tasks, _no_function)
+
+
+class EmulatedStation(_Emulated, DatagramShell):
+    """Such an engine behind a link of datagrams, in this process."""
+
+    def __init__(self, engine: Resident) -> None:
+        self.engine = engine
+        super().__init__(engine.identity, engine.tasks, _no_function)
+
+
+def serve_engine(engine: Resident, address: str = "127.0.0.1:0") -> UdpServer:
+    """An emulated engine at a UDP ``address`` of this machine, while the context lasts; port 0 is any that is free."""
+    return UdpServer(EmulatedStation(engine), address)
 
 
 def _no_function(

@@ -13,6 +13,7 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import Program, read_program
+from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS
@@ -66,8 +67,8 @@ def load(args: argparse.Namespace) -> None:
             f"--{given[0].replace('_', '-')}: is of the engine, which is on the board already; leave it out"
         )
     with reporter() as progress:
-        progress.stage(f"open {args.port}")
-        with Engine.serial(args.port, args.baud) as engine:
+        progress.stage(f"open {args.port or args.udp}")
+        with _opened(args) as engine:
             engine.progress = lambda done, total: progress.count("load", done, total)
             shape = read_identity(engine.identity)
             before = engine.robots
@@ -81,6 +82,15 @@ def load(args: argparse.Namespace) -> None:
             loaded = time.perf_counter() - begin
             report = _report(program, shape, before, engine.robots, compiled, loaded)
     print_result(args, report, _text(report))
+
+
+def _opened(args: argparse.Namespace) -> Engine:
+    """The engine at the port or the address."""
+    if args.port is not None:
+        return Engine.serial(args.port, args.baud or DEFAULT_BAUD)
+    if args.baud is not None:
+        raise ConfigError("--baud: is of a serial line, which --port names; leave it out")
+    return Engine.udp(args.udp)
 
 
 def _program(

@@ -445,11 +445,13 @@ def add_load(verb: Verb) -> None:
         "  rbdgen load build/ur5_program --port /dev/ttyUSB0",
     )
     add_design(parser)
-    parser.add_argument("--port", required=True, metavar="PORT", help="the board's serial port")
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--port", metavar="PORT", help="the board's serial port")
+    way.add_argument("--udp", metavar="ADDRESS", help="its IP address, HOST or HOST:PORT")
     parser.add_argument(
+        # no default: the option is refused without --port
         "--baud",
         type=integer("baud", 1),
-        default=DEFAULT_BAUD,
         metavar="N",
         help=f"bits per second of its line ({DEFAULT_BAUD})",
     )

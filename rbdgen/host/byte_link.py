@@ -47,7 +47,7 @@ from rbdgen.protocol.frames import (
     read_version,
 )
 from rbdgen.protocol.packets import HEADER_BYTES, code_of, header, set_tag
-from rbdgen.protocol.tasks import TAG_BITS
+from rbdgen.protocol.tasks import TAG_BITS, TaskFormat
 
 DEFAULT_PATIENCE = 10
 """Hellos in a row without an answer before a device counts as silent."""
@@ -86,6 +86,13 @@ class ByteLink:
         """Whether an exchange was broken off: its results may still come."""
         self.next_tag = 0
         """Tags go on from call to call, so that a result that comes twice and late is not taken for another call's."""
+
+    def identified(self) -> bytes:
+        """What the device says of itself."""
+        return (self.status or self.hello()).identity
+
+    def learn(self, tasks: TaskFormat) -> None:
+        """Nothing: frames say how long they are."""
 
     @property
     def epoch(self) -> int:

@@ -34,6 +34,7 @@ from rbdgen.protocol.datagrams import (
     request_bytes,
     result_lengths,
 )
+from rbdgen.protocol.tasks import TaskFormat
 
 FIRST_QUIET = 0.02
 """Seconds of silence after which a device is asked again, twice as many each time."""
@@ -85,6 +86,15 @@ class _Opening:
         """Since the device said that it is another host's."""
 
 
+@dataclass(frozen=True)
+class Anyone:
+    """What is asked of a device where it may be any that speaks by these ``tasks``, in place of a manifest."""
+
+    tasks: TaskFormat
+    identity: bytes | None = None
+    name: str = ""
+
+
 class HostEnd:
     """The host's end of a link to the device at ``address`` that must be the ``manifest``'s.
 
@@ -96,13 +106,13 @@ class HostEnd:
 
     def __init__(
         self,
-        manifest: Manifest,
+        manifest: Manifest | Anyone,
         address: str,
         clock: Callable[[], float],
         attempts: int,
         seconds: float,
     ) -> None:
-        self.manifest, self.clock = manifest, clock
+        self.manifest, self.tasks, self.clock = manifest, manifest.tasks, clock
         self.device = f"device {address}"
         self.attempts, self.seconds = attempts, seconds
         self.lengths = result_lengths(manifest.tasks)
@@ -116,6 +126,12 @@ class HostEnd:
         """By what the last session ended."""
         self.trouble = ""
         """The network's complaints of the path to the device, since it last answered."""
+
+    def learn(self, tasks: TaskFormat) -> None:
+        """Packets are as long as these ``tasks`` say from now on."""
+        self.tasks, self.lengths = tasks, result_lengths(tasks)
+        if self.session is not None:
+            self.session.learn(tasks)
 
     @property
     def idle(self) -> bool:
@@ -197,7 +213,8 @@ class HostEnd:
         status = Status.unpack(datagram.body)
         if status is None:
             return False
-        check_design(self.device, status.identity, self.manifest.identity, self.manifest.name)
+        if self.manifest.identity is not None:
+            check_design(self.device, status.identity, self.manifest.identity, self.manifest.name)
         self.trouble = ""
         if opening is not None and opens:
             self._opened(opening, datagram.session, status)
@@ -214,7 +231,7 @@ class HostEnd:
             opening.owned = opening.owned or Watch(OWNED_SECONDS, self.clock)
             return
         self.opening = None
-        self.session = Session(name, status, self.manifest.tasks)
+        self.session = Session(name, status, self.tasks)
         if self.exchange is not None:
             self.exchange.again()
 

@@ -19,17 +19,20 @@ from numpy.typing import ArrayLike
 from rbdgen.errors import ConfigError, FlaggedError, LinkError, RbdgenWarning
 from rbdgen.host.arrays import Answers, FunctionArrays, checked_reaction, flag_text
 from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
+from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import Held
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
-from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.programs import LONGEST, Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
+from rbdgen.protocol.loading import LOW_BITS
+from rbdgen.protocol.tasks import resident_format
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,10 @@ class Driver:
         self.parameters = Parameters(manifest.tasks, link, self.access)
         self.program, self.programs = program, programs
         if program is not None and programs is None:
+            if isinstance(link, StreamLink):
+                raise ConfigError(
+                    f"{manifest.name}: is a program, and an engine has no link of streams; use a serial line or UDP"
+                )
             self.programs = Programs(program.facts.engine, link, self.access)
             self.programs.load(program, progress)
         self.held: Held = self.programs or self.parameters
@@ -188,7 +195,7 @@ class Driver:
     @classmethod
     def udp(
         cls,
-        manifest: ManifestSource,
+        manifest: ManifestSource | Program,
         address: str,
         attempts: int = DEFAULT_ATTEMPTS,
         progress: Progress = lambda done, total: None,
@@ -200,14 +207,17 @@ class Driver:
         Options and errors as for :meth:`open`; LinkError also for an address that cannot be reached, and for a device
         that is another host's.
         """
-        known = known_manifest(manifest)
+        known, program = _known(manifest)
+        expected = known
+        if program is not None:
+            expected = Anyone(resident_format(LOW_BITS, LONGEST), program.facts.engine, known.name)
         port = UdpPort(address)
         try:
-            link = connect_datagrams(port, known, attempts, seconds)
+            link = connect_datagrams(port, expected, attempts, seconds)
         except LinkError:
             port.close()
             raise
-        return cls(known, link, progress, flags)
+        return cls(known, link, progress, flags, program)
 
     def load(self, program: Program | Path | str, flags: str | None = None) -> Driver:
         """Load another program, or that of a folder, into the same engine, beside what is there, or in its place where

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rbdgen.errors import LinkError
 from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
+from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.driver import LONGEST_RESULT, Driver
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import quietly
-from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.programs import LONGEST, Program, Programs, read_program
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
+from rbdgen.host.udp import DatagramLink, UdpPort
+from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.protocol.directory import Entry
+from rbdgen.protocol.loading import LOW_BITS
+from rbdgen.protocol.tasks import resident_format
 
 
 class Engine:
     """The engine behind ``link``. It is one user's at a time; drivers of its programs share it."""
 
-    def __init__(self, link: ByteLink, progress: Progress = quietly) -> None:
-        own = getattr(link.transport, "in_process", False)
+    def __init__(self, link: ByteLink | DatagramLink, progress: Progress = quietly) -> None:
+        own = isinstance(link, ByteLink) and getattr(link.transport, "in_process", False)
         self.link, self.progress = link, progress
-        status = link.status or link.hello()
-        self.identity = status.identity
+        self.identity = link.identified()
         """What it says of itself, of which :func:`rbdgen.machines.engine.resident.read_identity` has its shape."""
         self.programs = Programs(self.identity, link, Access(own))
 
@@ -42,6 +47,23 @@ class Engine:
     def serial(cls, port: str, baud: int = DEFAULT_BAUD) -> Engine:
         """The engine on a serial port, such as ``/dev/ttyUSB0``."""
         return cls.open(SerialTransport(port, baud))
+
+    @classmethod
+    def udp(
+        cls,
+        address: str,
+        attempts: int = DEFAULT_ATTEMPTS,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> Engine:
+        """The engine at an IP address, ``HOST`` or ``HOST:PORT``, over Ethernet; nobody else's as long as it is
+        used."""
+        port = UdpPort(address)
+        try:
+            anyone = Anyone(resident_format(LOW_BITS, LONGEST))
+            return cls(connect_datagrams(port, anyone, attempts, seconds))
+        except LinkError:
+            port.close()
+            raise
 
     @property
     def entries(self) -> list[Entry]:

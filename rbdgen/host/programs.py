@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from rbdgen.errors import ConfigError, LinkError
 from rbdgen.host.exchanges import Access, Progress
@@ -27,6 +28,7 @@ from rbdgen.protocol.directory import IDENTITY_WORDS, SLOT_WORDS, SLOTS, Entry, 
 from rbdgen.protocol.loading import (
     BLOCK_BYTES,
     DIRECTORY,
+    LOW_BITS,
     PARTS,
     ROUTINE,
     Write,
@@ -39,7 +41,10 @@ from rbdgen.protocol.loading import (
     told_word,
 )
 from rbdgen.protocol.packets import header
+from rbdgen.protocol.tasks import Room, TaskFormat, resident_format
 
+LONGEST = Room((1 << 15) - 1, (1 << 15) - 1)
+"""The longest packets that a host may see: an engine's own are shorter."""
 PROGRAM_FILE = "program.bin"
 """The name of a program's file beside its manifest."""
 
@@ -109,11 +114,20 @@ def read_program(path: Path | str) -> Program:
     return Program.of((folder / MANIFEST_FILE).read_text(encoding="utf-8"), image)
 
 
+class EngineLink(Link, Protocol):
+    """A link to an engine whose programs come by it."""
+
+    def learn(self, tasks: TaskFormat) -> None:
+        """Packets are as long as these ``tasks`` say from now on."""
+        ...
+
+
 class Programs(Held):
     """The programs of the engine of this ``identity`` behind ``link``: loaded, and loaded again where it was reset."""
 
-    def __init__(self, identity: bytes, link: Link, access: Access) -> None:
+    def __init__(self, identity: bytes, link: EngineLink, access: Access) -> None:
         super().__init__(link, access)
+        self.link: EngineLink = link
         self.identity = identity
         self.held: list[Program] = []
         """In the order in which they were loaded."""
@@ -135,6 +149,7 @@ class Programs(Held):
             clashing = program.facts.extent.clashes
             others = [p for p in self.held if p != program]
             self.held = [p for p in others if not clashing(p.facts.extent)] + [program]
+            self._learn()
 
     def entries(self) -> list[Entry]:
         """The programs that are there, whoever loaded them."""
@@ -157,6 +172,12 @@ class Programs(Held):
         return (
             f"programs ({', '.join(names)}) were" if len(names) > 1 else f"program ({names[0]}) was"
         )
+
+    def _learn(self) -> None:
+        """Tell the link how long packets of all functions are."""
+        functions = [f for p in self.held for f in p.manifest.tasks.functions.values()]
+        coded = [replace(f, name=str(f.code)) for f in functions]
+        self.link.learn(resident_format(LOW_BITS, LONGEST, coded))
 
     def _load(self, program: Program, progress: Progress, epoch: int) -> None:
         """Load a program, unless it is there."""

@@ -40,7 +40,7 @@ from rbdgen.protocol.datagrams import (
     task_lengths,
 )
 from rbdgen.protocol.packets import TAG_MASK
-from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, TaskFormat, join_header
+from rbdgen.protocol.tasks import CALIBRATE, CODES, FUNCTION_BITS, TAG_BITS, TaskFormat, join_header
 
 TAGS = 1 << TAG_BITS
 PROBE_TAG = TAGS - 1
@@ -177,9 +177,8 @@ class Session:
         self.name, self.epoch = name, status.epoch
         # room that is kept back for probes, which must get through when all else is full
         self.capacity = max(status.capacity - PROBE_ROOM, status.capacity // 2)
-        lengths = result_lengths(tasks)
-        self.lengths = np.array(lengths)
-        self.arrivals = Arrivals(lengths)
+        self.arrivals = Arrivals(())
+        self.learn(tasks)
         self.sent = 0
         """Number of the next TASKS."""
         self.taken = 0
@@ -198,6 +197,12 @@ class Session:
         self.room = self.capacity
         self.flights = 0
         """Tags that are not free."""
+
+    def learn(self, tasks: TaskFormat) -> None:
+        """Packets are as long as these ``tasks`` say from now on."""
+        lengths = result_lengths(tasks)
+        self.lengths = np.array(lengths)
+        self.arrivals.lengths = lengths
 
     def depart(self, batch: Batch) -> tuple[list[bytes], int]:
         """The datagrams in which the next tasks are sent, one unless a task is longer than that, and how many tasks
@@ -339,9 +344,12 @@ class Session:
 
 def _task_of_no_function(tasks: TaskFormat) -> bytes:
     """The body of a datagram with a task that an accelerator with these ``tasks`` does not have."""
-    known = {CALIBRATE, *(f.code for f in tasks.functions.values())}
-    # the device answers it by an error, which nobody waits for
-    code = max(code for code in range(_CODES + 1) if code not in known)
+    known = {f.code for f in tasks.functions.values()}
+    # the device answers it by an error, which nobody waits for; where programs come and go, no function ever has the
+    # code of a task that loads a parameter
+    code = max(code for code in CODES if code not in known)
+    if tasks.resident:
+        code = CALIBRATE
     word = join_header(code, PROBE_TAG)
     length = padded(task_lengths(tasks)[code])
     return word.to_bytes(length, "little")

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdgen.errors import LinkError
-from rbdgen.host.datagram_link import HostEnd
+from rbdgen.host.datagram_link import Anyone, HostEnd
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Counters, Progress
 from rbdgen.host.manifest import Manifest
 from rbdgen.protocol.datagrams import DEFAULT_PORT, MOST_BYTES, Status
+from rbdgen.protocol.tasks import TaskFormat
 
 LEAST_WAIT = 1e-4
 """Seconds: a socket that is waited for no time at all would have to be asked another way."""
@@ -154,7 +155,7 @@ class DatagramLink:
     as lost; ``seconds``: how long nothing may come of waiting. Made by :func:`connect`."""
 
     def __init__(
-        self, port: DatagramPort, manifest: Manifest, attempts: int, seconds: float
+        self, port: DatagramPort, manifest: Manifest | Anyone, attempts: int, seconds: float
     ) -> None:
         self.port, self.attempts = port, attempts
         self.end = HostEnd(manifest, port.name, port.now, attempts, seconds)
@@ -176,6 +177,16 @@ class DatagramLink:
     def status(self) -> Status | None:
         """The device's, as it was last told."""
         return self.end.status
+
+    def identified(self) -> bytes:
+        """What the device says of itself."""
+        self.open()
+        assert self.end.status is not None
+        return self.end.status.identity
+
+    def learn(self, tasks: TaskFormat) -> None:
+        """Packets are as long as these ``tasks`` say from now on."""
+        self.end.learn(tasks)
 
     def open(self) -> None:
         """Begin a session, unless there is one. LinkError if the device is silent, another one, or another host's."""
@@ -226,7 +237,7 @@ class DatagramLink:
 
 def connect(
     port: DatagramPort,
-    manifest: Manifest,
+    manifest: Manifest | Anyone,
     attempts: int = DEFAULT_ATTEMPTS,
     seconds: float = DEFAULT_SECONDS,
 ) -> DatagramLink:

@@ -278,11 +278,14 @@ REQUESTS = 16
 
 
 def buffer_bytes(tasks: TaskFormat) -> int:
-    """Bytes of datagrams that a shell keeps: room for four of the longest tasks, a power of two."""
-    longest = max(map(padded, task_lengths(tasks)))
+    """Bytes of datagrams that a shell keeps: room for four of the longest tasks, or for one of the longest that there
+    may be, where programs come over the link; a power of two."""
+    room = tasks.resident
+    lengths = [tasks.task.packet_bytes(room.operands)] if room else task_lengths(tasks)
+    longest = max(map(padded, lengths))
     datagrams = -(-longest // BODY_BYTES)
-    four = 4 * (longest + datagrams * OVERHEAD_BYTES)
-    whole = four + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
+    several = (1 if room else 4) * (longest + datagrams * OVERHEAD_BYTES)
+    whole = several + REQUESTS * OVERHEAD_BYTES + WORD_BYTES
     return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
 
 

@@ -33,9 +33,7 @@ from rbdgen.protocol.datagrams import (
     following,
     join_packets,
     read_datagram,
-    result_lengths,
     split_packets,
-    task_lengths,
 )
 from rbdgen.shells.shell import AcceleratorModel
 
@@ -57,8 +55,6 @@ class DatagramShell(AcceleratorModel):
     def reset(self) -> None:
         """Become what a board is after its reset."""
         super().reset()
-        self.lengths = task_lengths(self.tasks)
-        self.answer_lengths = result_lengths(self.tasks)
         self.capacity = capacity(self.tasks)
         self.session, self.owner, self.heard = 0, None, 0.0
         self.epoch = 0

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rbdgen.protocol.datagrams import result_lengths, task_lengths
 from rbdgen.protocol.frames import (
     FRAME_BYTES,
     NONCE_BYTES,
@@ -23,7 +24,6 @@ from rbdgen.protocol.frames import (
     Status,
     buffer_bytes,
     capacity,
-    error_bytes,
     frame_bytes,
 )
 from rbdgen.protocol.packets import (
@@ -65,10 +65,16 @@ class AcceleratorModel:
     def reset(self) -> None:
         """Become what a board is after its reset."""
         self.forget()
+        self.measure()
         self.pending: dict[int, list[bytes]] = {}
         """Tasks by their functions' codes."""
         self.answers: list[bytes] = []
         """Result packets that were not sent yet."""
+
+    def measure(self) -> None:
+        """Find how long packets are, by their codes: bytes of tasks (``lengths``) and of results."""
+        self.lengths = task_lengths(self.tasks)
+        self.answer_lengths = result_lengths(self.tasks)
 
     def keep(self, packet: bytes) -> None:
         """Take a task; one that loads a parameter is done when all before it are answered."""
@@ -132,9 +138,6 @@ class ShellModel(AcceleratorModel):
         super().reset()
         self.epoch: int | None = None
         self.deframer = Deframer(buffer_bytes(self.tasks) - FRAME_BYTES)
-        self.lengths = {
-            code: self.tasks.task.packet_bytes(n) for code, n in self.tasks.task_words.items()
-        }
         self.accepted = self.rejected = 0
         self.output = bytearray()
 
@@ -178,7 +181,7 @@ class ShellModel(AcceleratorModel):
         if frame.kind != Kind.TASK or not frame.payload:
             return False
         code, *_ = split_header(frame.payload[0])
-        return len(frame.payload) == self.lengths.get(code, error_bytes(self.tasks))
+        return len(frame.payload) == self.lengths[code]
 
     def finish(self) -> None:
         """Answer all tasks."""

@@ -15,12 +15,13 @@ import pytest
 from rbdgen import Options, golden, load_robot
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
+from rbdgen.host.engine import Engine
 from rbdgen.host.programs import PROGRAM_FILE, Program, read_program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.protocol.directory import Entry
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import EmulatedEngine, compile_program, load_robot_into, serve_engine
 from rbdgen_sim.faults import Noise
 
 ENGINE = Resident(Core())
@@ -162,6 +163,30 @@ def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
     assert shell.memories.columns == quiet.columns
     assert np.array_equal(shell.memories.banks, quiet.banks)
     assert right(device, "ur5")
+
+
+def test_robots_come_by_datagrams_as_well(tmp_path: Path) -> None:
+    with serve_engine(ENGINE) as server:
+        with Engine.udp(server.name) as engine:
+            assert read_identity(engine.identity) == ENGINE
+            arm = load_robot_into(
+                engine, load_robot("ur5"), Options(functions=("id", "m"), machine="engine")
+            )
+            other = load_robot_into(
+                engine, load_robot("pendulum2"), Options(functions=("id",), machine="engine")
+            )
+            assert engine.robots == ("ur5", "pendulum2")
+            assert right(arm, "ur5")
+            assert right(other, "pendulum2")
+            # as by a board that lost its power
+            with server.paused() as shell:
+                shell.reset()
+            with pytest.warns(RbdgenWarning, match=r"programs \(ur5, pendulum2\) were loaded"):
+                assert right(arm, "ur5")
+            assert right(other, "pendulum2")
+        program("pendulum2", ("id", "m")).write(tmp_path)
+        with Driver.udp(tmp_path, server.name) as device:
+            assert right(device, "pendulum2")
 
 
 def test_a_program_for_another_engine_is_refused() -> None:

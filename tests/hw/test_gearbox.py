@@ -15,6 +15,7 @@ from rbdgen.protocol.datagrams import WORD_BYTES, padded
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, Packing
 from rbdgen_hw.library import forward
 from rbdgen_hw.shells.gearbox import BeatsToWords, WordsToBeats
+from rbdgen_hw.shells.lengths import Packets
 from tests.hw.test_fifo import prove
 
 Marked = list[tuple[int, int]]
@@ -116,7 +117,7 @@ def test_packets_are_the_same_in_words_and_in_beats(shape: int, share: float) ->
     words = [
         in_words(packing, values.get(code, 0), b) for code, b in zip(codes, beats, strict=True)
     ]
-    there, back = WordsToBeats(packing, values), BeatsToWords(packing, values)
+    there, back = WordsToBeats(Packets(packing, values)), BeatsToWords(Packets(packing, values))
     flat = [word for packet in words for word in packet]
     found, cycles = pushed(there, there.i, there.beats, flat, stalls(share, shape))
     assert found == marked(beats)
@@ -144,8 +145,8 @@ class RoundTripSpec(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.back = back = BeatsToWords(self.PACKING, self.VALUES)
-        m.submodules.there = there = WordsToBeats(self.PACKING, self.VALUES)
+        m.submodules.back = back = BeatsToWords(Packets(self.PACKING, self.VALUES))
+        m.submodules.there = there = WordsToBeats(Packets(self.PACKING, self.VALUES))
         forward(m, back.o, there.i)
         m.d.comb += [
             back.beats.valid.eq(self.valid),

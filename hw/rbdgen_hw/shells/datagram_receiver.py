@@ -26,12 +26,12 @@ from rbdgen.protocol.datagrams import (
     Kind,
     Mark,
     padded,
-    task_lengths,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen.protocol.tasks import TaskFormat
 from rbdgen_hw.fifo import offer, ring_memory
 from rbdgen_hw.library import SharedComponent
-from rbdgen_hw.shells.gearbox import WORD_BITS, by_code
+from rbdgen_hw.shells.gearbox import WORD_BITS
+from rbdgen_hw.shells.lengths import tasks_of
 
 COUNTERS = ("accepted", "damaged", "overrun", "rejected", "repeated")
 """In the order of a status."""
@@ -100,7 +100,7 @@ class DatagramReceiver(SharedComponent):
                 f"tasks: the longest needs a buffer of {depth * WORD_BYTES} bytes, and a link of datagrams has "
                 f"{WORD_BYTES << COUNT_BITS} at most; use fewer --functions or a shorter --word"
             )
-        self.tasks = tasks
+        self.packets = tasks_of(tasks)
         self.depth = depth
         counters = {name: Out(COUNTER_BITS) for name in COUNTERS}
         super().__init__(
@@ -114,6 +114,7 @@ class DatagramReceiver(SharedComponent):
                 "expected": Out(WORD_BITS),
                 "pending": Out(1),
                 **counters,
+                **self.packets.ports,
             }
         )
 
@@ -145,10 +146,9 @@ class ReceiverBuilder:
         self.length = Signal(LENGTH_BITS)
         # damaged by what UDP or its first word says; without room; words left of a packet, and whether one begins
         self.spoilt, self.full = Signal(), Signal()
-        sizes = [padded(length) // WORD_BYTES for length in task_lengths(ports.tasks)]
-        self.sizes = sizes
-        self.left, self.between = Signal(range(max(sizes) + 1)), Signal()
-        self.unfinished = Signal(range(max(sizes) + 1))
+        most = padded(ports.packets.longest) // WORD_BYTES
+        self.left, self.between = Signal(range(most + 1)), Signal()
+        self.unfinished = Signal(range(most + 1))
         self.continues = Signal()
         self.request, self.is_tasks = Signal(), Signal()
         # whether a datagram whose first word is the present one goes on with a packet
@@ -240,8 +240,8 @@ class ReceiverBuilder:
     def _walk(self) -> None:
         """Follow the packets of a body."""
         m = self.m
-        code = self.word[:FUNCTION_BITS]
-        size = by_code(m, code, self.sizes, "size")
+        packets = self.ports.packets
+        size = packets.found(m, self.ports, self.word, packets.padded_words, "size")
         ahead = Mux(self.between, size, self.left)
         with m.If(self.there):
             with m.If(self.count == 0):

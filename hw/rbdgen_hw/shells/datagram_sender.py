@@ -19,13 +19,12 @@ from rbdgen.protocol.datagrams import (
     STATUS_BYTES,
     WORD_BYTES,
     Kind,
-    padded,
-    result_lengths,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen.protocol.tasks import TaskFormat
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.shells.datagram_receiver import ADDRESS_BITS, LENGTH_BITS, OWNER, PORT_BITS
-from rbdgen_hw.shells.gearbox import WORD_BITS, by_code
+from rbdgen_hw.shells.gearbox import WORD_BITS
+from rbdgen_hw.shells.lengths import results_of
 
 PATIENCE = 1024
 """Cycles without a further result, after which those that there are are sent."""
@@ -61,7 +60,7 @@ class DatagramSender(SharedComponent):
     module_name = "datagram_sender"
 
     def __init__(self, tasks: TaskFormat) -> None:
-        self.tasks = tasks
+        self.packets = results_of(tasks)
         super().__init__(
             {
                 "i": In(stream.Signature(WORD_BITS)),
@@ -77,6 +76,7 @@ class DatagramSender(SharedComponent):
                 "number": Out(WORD_BITS),
                 "idle": Out(1),
                 "o": Out(OUTGOING),
+                **self.packets.ports,
             }
         )
 
@@ -127,12 +127,11 @@ class SenderBuilder:
     def _fill(self) -> None:
         """Words and statuses go into the place that is filled."""
         m, ports = self.m, self.ports
-        lengths = [padded(length) // WORD_BYTES for length in result_lengths(self.ports.tasks)]
-        code = ports.i.payload[:FUNCTION_BITS]
-        size = by_code(m, code, lengths, "size")
+        packets = ports.packets
+        size = packets.found(m, ports, ports.i.payload, packets.padded_words, "size")
         last = Signal()
         # where a packet would end, if it begins here
-        behind, waited = Signal(range(max(lengths) + 1)), Signal(range(PATIENCE + 1))
+        behind, waited = Signal.like(size), Signal(range(PATIENCE + 1))
         writes, index = Signal(), Signal(range(STATUS_WORDS))
         word, there = self.word, self.there
         takes = ~there | writes

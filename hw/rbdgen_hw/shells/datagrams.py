@@ -23,6 +23,7 @@ from rbdgen_hw.shells.datagram_receiver import (
 )
 from rbdgen_hw.shells.datagram_sender import OUTGOING, DatagramSender
 from rbdgen_hw.shells.gearbox import WORD_BITS, BeatsToWords, WordsToBeats
+from rbdgen_hw.shells.lengths import results_of, tasks_of
 from rbdgen_hw.shells.link import IN_FLIGHT_BITS, instantiate_accelerator
 from rbdgen_hw.top import Hardware
 
@@ -146,9 +147,8 @@ class ShellBuilder:
         self.m = Module()
         self.receiver = DatagramReceiver(tasks, buffer_bytes(tasks) // WORD_BYTES)
         self.reader = RecordReader()
-        self.to_beats = WordsToBeats(tasks.task, tasks.task_words)
-        results = {f.code: len(f.results) for f in tasks.functions.values()}
-        self.to_words = BeatsToWords(tasks.result, results)
+        self.to_beats = WordsToBeats(tasks_of(tasks))
+        self.to_words = BeatsToWords(results_of(tasks))
         self.sender = DatagramSender(tasks)
         # nothing is in the accelerator nor on its way into or out of it
         self.drained = Signal()
@@ -172,7 +172,8 @@ class ShellBuilder:
     def _connect(self) -> None:
         """Both ways, from end to end."""
         m, ports = self.m, self.ports
-        to_core, from_core = instantiate_accelerator(m, self.platform, ports.design)
+        listeners = self.receiver, self.to_beats, self.to_words, self.sender
+        to_core, from_core = instantiate_accelerator(m, self.platform, ports.design, listeners)
         forward(m, self.receiver.o, self.reader.i)
         forward(m, self.reader.o, self.to_beats.i)
         forward(m, self.to_beats.beats, to_core)

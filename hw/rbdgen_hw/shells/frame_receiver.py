@@ -22,7 +22,7 @@ from rbdgen.protocol.frames import (
     Kind,
     buffer_bytes,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, TaskFormat
+from rbdgen.protocol.tasks import TaskFormat
 from rbdgen_hw.fifo import offer, ring_memory
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.shells.lengths import tasks_of
@@ -161,10 +161,9 @@ class ReceiverBuilder:
         """Keep what is known of a frame that has ended."""
         m = self.m
         count = self.count
-        code = self.first[:FUNCTION_BITS]
         packets = self.ports.packets
         task_length = packets.found(
-            m, self.ports, code, packets.packing.packet_bytes, "task_length"
+            m, self.ports, self.first, packets.packing.packet_bytes, "task_length"
         )
         fits_task = (self.kind == Kind.TASK) & (self.length == task_length)
         fits_hello = (self.kind == Kind.HELLO) & (self.length == NONCE_BYTES)
@@ -253,8 +252,7 @@ class Dispatcher(SharedComponent):
         size = packing.beat_bytes
         data = Signal(8 * size, reset_less=True)
         count = Signal(range(max(size, NONCE_BYTES) + 1))
-        code = self.i.payload[:FUNCTION_BITS]
-        length = self.packets.found(m, self, code, packing.packet_bytes, "length")
+        length = self.packets.found(m, self, self.i.payload, packing.packet_bytes, "length")
         left, begun = Signal(len(length)), Signal()
         # whether a beat is whole, and nothing is left: registers, as all of the beat waits for them
         whole, over = Signal(), Signal()

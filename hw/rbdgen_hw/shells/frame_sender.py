@@ -17,7 +17,7 @@ from rbdgen.protocol.frames import (
     STATUS_BYTES,
     Kind,
 )
-from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, Flag, TaskFormat
+from rbdgen.protocol.tasks import HEADER_BITS, TaskFormat
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.shells.lengths import results_of
@@ -50,8 +50,8 @@ class Sender(SharedComponent):
         packets = self.packets
         packing = packets.packing
         size = packing.beat_bytes
-        code = self.beats.payload[:FUNCTION_BITS]
-        known_length = packets.found(m, self, code, packing.packet_bytes, "known_length")
+        head = self.beats.payload[:HEADER_BITS]
+        result_length = packets.found(m, self, head, packing.packet_bytes, "result_length")
         most = max(packets.longest, STATUS_BYTES)
         most_kept = max(size, STATUS_BYTES)
         m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
@@ -62,14 +62,6 @@ class Sender(SharedComponent):
         # most of the sender waits for them
         empty, over, final, idle, paying = Signal(), Signal(), Signal(), Signal(init=1), Signal()
         kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
-        result_length = Signal(range(most + 1))
-        m.d.comb += result_length.eq(known_length)
-        if packets.most:
-            # what was answered before there was such a function
-            flags = self.beats.payload[HEADER_BITS - FLAG_BITS : HEADER_BITS]
-            with m.If((flags & int(Flag.FUNCTION)).any()):
-                m.d.comb += result_length.eq(packing.packet_bytes(0))
-
         # ``body`` is a byte of a frame, or a flag between two; ``done`` is high when it is taken
         body, flag, valid, done = Signal(8), Signal(), Signal(), Signal()
         made = StreamRegister(9)

@@ -4,7 +4,6 @@ words. Both directions move a word per cycle, and every beat begins and ends in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -12,9 +11,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.protocol.datagrams import WORD_BYTES, padded
-from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
+from rbdgen.protocol.tasks import HEADER_BITS, Packing
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.logic import cut
+from rbdgen_hw.shells.lengths import Packets
 
 WORD_BITS = 8 * WORD_BYTES
 _BYTES = [8] * WORD_BYTES
@@ -38,40 +38,22 @@ def shape(packing: Packing, values: int) -> Shape:
     return Shape(padded(size) // WORD_BYTES, beats, padded(last) // WORD_BYTES)
 
 
-def shapes(packing: Packing, values: Mapping[int, int]) -> list[Shape]:
-    """The shapes of packets by function code; of an unknown function it is a header."""
-    return [shape(packing, values.get(code, 0)) for code in range(1 << FUNCTION_BITS)]
-
-
-def by_code(m: Module, code: Value, values: list[int], name: str) -> Signal:
-    """The one of ``values``, which are by function code, for ``code``: a new signal, driven in ``m``."""
-    found = Signal(range(max(values) + 1), name=name)
-    usual = max(set(values), key=values.count)
-    with m.Switch(code):
-        for known, value in enumerate(values):
-            if value != usual:
-                with m.Case(known):
-                    m.d.comb += found.eq(value)
-        with m.Default():
-            m.d.comb += found.eq(usual)
-    return found
-
-
 class WordsToBeats(SharedComponent):
     """``i``: words of whole packets, one after the other; ``beats``: their beats, ``last`` with a packet's last one.
     ``busy``: amid a packet. What a packet asks for is looked up in the cycle before its first word is used."""
 
     module_name = "words_to_beats"
 
-    def __init__(self, packing: Packing, values: Mapping[int, int]) -> None:
-        self.packing = packing
-        self.shapes = shapes(packing, values)
+    def __init__(self, packets: Packets) -> None:
+        self.packets = packets
+        self.packing = packets.packing
         super().__init__(
             {
                 "i": In(stream.Signature(WORD_BITS)),
-                "beats": Out(stream.Signature(packing.beat_bits)),
+                "beats": Out(stream.Signature(self.packing.beat_bits)),
                 "last": Out(1),
                 "busy": Out(1),
+                **packets.ports,
             }
         )
 
@@ -81,10 +63,13 @@ class WordsToBeats(SharedComponent):
         steps = padded(size) // WORD_BYTES
         # bytes of a full beat in its last step
         rest = size - (steps - 1) * WORD_BYTES
-        code = self.i.payload[:FUNCTION_BITS]
-        words = by_code(m, code, [s.words for s in self.shapes], "words")
-        behind = by_code(m, code, [s.beats - 1 for s in self.shapes], "behind")
-        last_top = by_code(m, code, [s.last - 1 for s in self.shapes], "last_top")
+        packing = self.packing
+        wanted = {
+            "words": lambda n: shape(packing, n).words,
+            "behind": lambda n: shape(packing, n).beats - 1,
+            "last_top": lambda n: shape(packing, n).last - 1,
+        }
+        words, behind, last_top = self.packets.several(m, self, self.i.payload, wanted)
 
         # the present word, and what it says of its packet if it is a first one
         word, there = Signal(WORD_BITS, reset_less=True), Signal()
@@ -216,43 +201,44 @@ class BeatsToWords(SharedComponent):
 
     module_name = "beats_to_words"
 
-    def __init__(self, packing: Packing, values: Mapping[int, int]) -> None:
-        self.packing = packing
-        self.values = values
-        self.shapes = shapes(packing, values)
+    def __init__(self, packets: Packets) -> None:
+        self.packets = packets
+        self.packing = packets.packing
         super().__init__(
             {
-                "beats": In(stream.Signature(packing.beat_bits)),
+                "beats": In(stream.Signature(self.packing.beat_bits)),
                 "left": Out(1),
                 "o": Out(stream.Signature(WORD_BITS)),
                 "last": Out(1),
                 "busy": Out(1),
+                **packets.ports,
             }
         )
 
-    def _last_bytes(self) -> list[int]:
-        """By function code, bytes of a packet's last beat in its last step."""
-        packing, found = self.packing, []
-        for code, s in enumerate(self.shapes):
-            size = packing.packet_bytes(self.values.get(code, 0))
-            before = (s.beats - 1) * packing.beat_bytes + (s.last - 1) * WORD_BYTES
-            found.append(size - before)
-        return found
+    def _last_bytes(self, values: int) -> int:
+        """Bytes of the last beat of a packet of so many values, in its last step."""
+        own = shape(self.packing, values)
+        before = (own.beats - 1) * self.packing.beat_bytes + (own.last - 1) * WORD_BYTES
+        return self.packing.packet_bytes(values) - before
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.packing.beat_bytes
         steps = padded(size) // WORD_BYTES
         rest = size - (steps - 1) * WORD_BYTES
-        code = self.beats.payload[:FUNCTION_BITS]
+        packing = self.packing
         # a packet's shape is looked up in the cycle in which its first beat is there and taken apart from the next one
         # on, unless the packet before ends in the same cycle
-        beats_left = Signal(range(max(s.beats for s in self.shapes)))
+        wanted = {
+            "behind": lambda n: shape(packing, n).beats - 1,
+            "tops": lambda n: shape(packing, n).last - 1,
+            "rests": self._last_bytes,
+        }
+        head = self.beats.payload[:HEADER_BITS]
+        behind, tops, rests = self.packets.several(m, self, head, wanted)
+        beats_left = Signal.like(behind)
         last_top, last_bytes = Signal(range(steps)), Signal(range(WORD_BYTES + 1))
         known = Signal()
-        behind = by_code(m, code, [s.beats - 1 for s in self.shapes], "behind")
-        tops = by_code(m, code, [s.last - 1 for s in self.shapes], "tops")
-        rests = by_code(m, code, self._last_bytes(), "rests")
         step, moves = Signal(range(steps)), Signal()
         final = beats_left == 0
         ends = step == Mux(final, last_top, steps - 1)

@@ -12,8 +12,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from rbdgen.machines.engine.loading import PART_BITS, RESULT_PART, TASK_PART
+from rbdgen.protocol.datagrams import WORD_BYTES, padded
 from rbdgen.protocol.loading import ROUTINE
-from rbdgen.protocol.tasks import FUNCTION_BITS, Packing, TaskFormat
+from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, Flag, Packing, TaskFormat
 from rbdgen_hw.engine.loading import LOAD
 
 CODES = range(1 << FUNCTION_BITS)
@@ -36,22 +37,50 @@ class Packets:
         """Bytes of the longest."""
         return self.packing.packet_bytes(max([*self.words.values(), self.most]))
 
+    def padded_words(self, values: int) -> int:
+        """Words of 32 bits that a packet of so many values takes in a datagram."""
+        return padded(self.packing.packet_bytes(values)) // WORD_BYTES
+
     @property
     def ports(self) -> dict[str, Any]:
         """Ports of whatever looks lengths up: what is loaded, if anything is."""
         return {"load": In(LOAD)} if self.most else {}
 
     def found(
-        self, m: Module, owner: Any, code: Value, of: Callable[[int], int], name: str
+        self, m: Module, owner: Any, head: Value, of: Callable[[int], int], name: str
     ) -> Signal:
-        """What ``of`` gives for the words of a packet with this ``code``, where they are loaded a multiple of them and
-        a number: a new signal, driven in ``m``, a module of the ``owner`` of :attr:`ports`."""
+        """What ``of`` gives for the words of a packet that begins with this ``head``: a new signal, driven in ``m``, a
+        module of the ``owner`` of :attr:`ports`."""
+        (found,) = self.several(m, owner, head, {name: of})
+        return found
+
+    def several(
+        self, m: Module, owner: Any, head: Value, wanted: Mapping[str, Callable[[int], int]]
+    ) -> list[Signal]:
+        """The same of several things, by the names of their signals. Where words are loaded each is a multiple of them
+        and a number."""
+        code = head[:FUNCTION_BITS]
         if not self.most:
-            return by_code(m, code, [of(self.words.get(known, 0)) for known in CODES], name)
+            words = [self.words.get(known, 0) for known in CODES]
+            return [by_code(m, code, list(map(of, words)), name) for name, of in wanted.items()]
+        words = self._loaded(m, owner, code)
+        if len(head) >= HEADER_BITS:
+            # what was answered before there was such a function
+            flags = head[HEADER_BITS - FLAG_BITS : HEADER_BITS]
+            words = Mux((flags & int(Flag.FUNCTION)).any(), 0, words)
+        found = []
+        for name, of in wanted.items():
+            signal = Signal(range(of(self.most) + 1), name=name)
+            m.d.comb += signal.eq(words * (of(1) - of(0)) + of(0))
+            found.append(signal)
+        return found
+
+    def _loaded(self, m: Module, owner: Any, code: Value) -> Value:
+        """The words of packets of a code, as they were loaded."""
         init = [self.words.get(known, 0) for known in CODES]
         # as many bits as those of an entry that say so
         table = Memory(shape=self.most.bit_length(), depth=len(CODES), init=init)
-        m.submodules[f"{name}_table"] = table
+        m.submodules.lengths = table
         writing, reading = table.write_port(), table.read_port(domain="comb")
         load = owner.load
         # an entry of no function is nothing but zeros
@@ -64,9 +93,7 @@ class Packets:
             writing.data.eq(Mux(load.data.any(), less, 0)),
             reading.addr.eq(code),
         ]
-        found = Signal(range(of(self.most) + 1), name=name)
-        m.d.comb += found.eq(reading.data * (of(1) - of(0)) + of(0))
-        return found
+        return reading.data
 
 
 def tasks_of(tasks: TaskFormat) -> Packets:
