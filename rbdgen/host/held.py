@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.exchanges import Access, DeviceResetError, Progress
 
+T = TypeVar("T")
 RESETS = 5
 """Times that a device may be reset during one call."""
 
@@ -67,10 +68,14 @@ class Held(ABC):
 
     def exchanged(self, packets: Sequence[bytes], progress: Progress) -> list[bytes | None]:
         """The same, amid a call."""
+        return self.mended(lambda epoch: self.link.exchange(packets, progress, epoch))
+
+    def mended(self, work: Callable[[int | None], T]) -> T:
+        """What ``work`` in an epoch gives, again in the next one where the device is reset meanwhile."""
         for _ in range(RESETS):
             try:
                 self._hold()
-                return self.link.exchange(packets, progress, self.epoch)
+                return work(self.epoch)
             except DeviceResetError as error:
                 self.cause = error.cause
         raise LinkError(
@@ -90,5 +95,5 @@ class Held(ABC):
             warnings.warn(
                 f"device: {self.cause} in mid-use; its {what} loaded again, and this call's tasks repeated",
                 RbdgenWarning,
-                stacklevel=7,
+                stacklevel=8,
             )

@@ -144,8 +144,7 @@ class Programs(Held):
             if self.epoch is None:
                 self.epoch = self.link.epoch
             # what was there before a reset is loaded again first
-            self.exchanged([], quietly)
-            self._load(program, progress, self.epoch)
+            self.mended(lambda epoch: self._load(program, progress, epoch))
             clashing = program.facts.extent.clashes
             others = [p for p in self.held if p != program]
             self.held = [p for p in others if not clashing(p.facts.extent)] + [program]
@@ -179,7 +178,7 @@ class Programs(Held):
         coded = [replace(f, name=str(f.code)) for f in functions]
         self.link.learn(resident_format(LOW_BITS, LONGEST, coded))
 
-    def _load(self, program: Program, progress: Progress, epoch: int) -> None:
+    def _load(self, program: Program, progress: Progress, epoch: int | None) -> None:
         """Load a program, unless it is there."""
         slots = self._slots(epoch)
         entry = program.entry

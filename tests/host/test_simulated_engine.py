@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +17,13 @@ from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.protocol.directory import Entry
+from rbdgen.protocol.links import Addresses
 from rbdgen.resident import EmulatedEngine, compile_program
-from rbdgen_hw.emit import engine_verilog, link_verilog
-from rbdgen_sim.device import build_device
+from rbdgen_hw.emit import engine_verilog, link_verilog, udp_verilog
+from rbdgen_hw.shells.ethernet import GMII
+from rbdgen_sim.device import SimulatedStation, build_device, build_station
 from rbdgen_sim.faults import Noise
+from tests.host.test_simulated_station import BAD, CLOCK, SHORT_SECOND
 
 ENGINE = Resident(Core(1, 1, depth=1024, results=512), 2)
 COUNT = 1000
@@ -41,10 +45,12 @@ def made(robot: str, functions: tuple[str, ...], beside: tuple[Entry, ...] = ())
     return compile_program(load_robot(robot), options, ENGINE, beside)
 
 
-def answers(transport: Transport) -> list[np.ndarray]:
+FIRST = made("pendulum2", ("id", "m"))
+
+
+def answers(arm: Driver) -> list[np.ndarray]:
     """What two robots beside each other answer, one after the other, the first one again behind them, and a third in
     their place."""
-    arm = Driver.open(made("pendulum2", ("id", "m")), transport, attempts=10_000, patience=1000)
     beside = tuple(arm.programs.entries())
     other = arm.load(made("ur5", ("id", "fd"), beside))
     assert arm.robots == ("pendulum2", "ur5")
@@ -63,9 +69,40 @@ def test_it_answers_as_the_emulated_one(device: str, rate: float) -> None:
     transport: Transport = ProcessTransport([device])
     if rate:
         transport = Noise(transport, rate, seed=4)
-    expected = answers(EmulatedEngine(ENGINE))
-    for found, wanted in zip(answers(transport), expected, strict=True):
+    arm = Driver.open(FIRST, transport, attempts=10_000, patience=1000)
+    same(arm)
+
+
+def same(arm: Driver) -> None:
+    """That a device answers as the emulated engine."""
+    expected = answers(Driver.open(FIRST, EmulatedEngine(ENGINE)))
+    for found, wanted in zip(answers(arm), expected, strict=True):
         assert np.array_equal(found, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_it_answers_so_over_a_bad_wire(tmp_path: Path) -> None:
+    station = Addresses().station(ENGINE.identity)
+    texts = {
+        "engine.v": engine_verilog(ENGINE),
+        "udp.v": udp_verilog(ENGINE, ENGINE.identity, SHORT_SECOND, station, GMII),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    sources = [tmp_path / name for name in texts]
+    board = build_station(FIRST.manifest, station, sources, f"{ENGINE.name}_udp", tmp_path)
+    with (
+        SimulatedStation(board, CLOCK, BAD, seed=3) as simulated,
+        Driver.udp(FIRST, simulated.address) as arm,
+    ):
+        same(arm)
+        arm = arm.load(FIRST)
+        before = arm.rnea(*np.ones((3, 2)))
+        simulated.reset()
+        # a reset comes when it comes
+        for _ in range(20):
+            assert np.array_equal(arm.rnea(*np.ones((3, 2))), before)
 
 
 @pytest.mark.slow
