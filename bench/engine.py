@@ -81,11 +81,12 @@ CORES = ((1, 1), (2, 1), (4, 1), (4, 2), (4, 4), (4, 8))
 
 
 def robots(names: Sequence[str]) -> list[tuple[str, Robot]]:
-    """Robots by name or file; ``name:floating`` on a floating base."""
+    """Robots by name or file, which is called by its stem; ``name:floating`` on a floating base."""
     found = []
     for name in names:
         plain, _, base = name.partition(":")
-        found.append((name, load_robot(plain, base=base or "fixed")))
+        called = f"{Path(plain).stem}:{base}" if base else Path(plain).stem
+        found.append((called, load_robot(plain, base=base or "fixed")))
     return found
 
 
