@@ -17,7 +17,7 @@ from rbdgen.compiler.engines import placed, prepare, resident_design
 from rbdgen.errors import ConfigError
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
-from rbdgen.host.manifest import program_keys
+from rbdgen.host.manifest import ProgramFacts, program_keys
 from rbdgen.host.programs import Program, image_of
 from rbdgen.installation import release
 from rbdgen.machines.engine.allocation import Place
@@ -63,8 +63,11 @@ def program_of(design: Design, engine: Resident, beside: Sequence[Entry] = ()) -
     own = placed(design, place, extent.first_code)
     functions = own.tasks.functions
     image = image_of(writes(own.engine.program, functions))
-    facts = program_keys(engine.identity, extent)
-    content = manifest(own, hashlib.sha256(image).hexdigest(), release(), facts)
+    # parameters are the first constants, from bank to bank
+    core = engine.core
+    step = 1 << core.bank_bits if core.banks == 1 else 1
+    facts = ProgramFacts(engine.identity, extent, extent.constant << core.bank_bits, step)
+    content = manifest(own, hashlib.sha256(image).hexdigest(), release(), program_keys(facts))
     return Program.of(json.dumps(content, indent=2) + "\n", image)
 
 

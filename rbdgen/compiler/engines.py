@@ -100,7 +100,7 @@ def resident_design(
     design = _alone(prepared, options, core, Target(), progress, fit=False)
     functions = list(design.tasks.functions.values())
     machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
-    tasks = resident_format(core.width, engine.room, functions)
+    tasks = resident_format(core.width, engine.room, functions, design.tasks.parameters)
     return replace(design, machine=machine, tasks=tasks)
 
 

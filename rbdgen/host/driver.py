@@ -22,9 +22,9 @@ from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import Held
-from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest
+from rbdgen.host.manifest import LONGEST, Manifest, ManifestSource, known_manifest
 from rbdgen.host.parameters import Parameters
-from rbdgen.host.programs import LONGEST, Program, Programs, read_program
+from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -338,7 +338,10 @@ class Driver:
         ConfigError for a name that there is not and a value that is no number or outside its declared range, LinkError
         where one was lost.
         """
-        self.parameters.load(values, self.progress)
+        if self.programs is not None and self.program is not None:
+            self.programs.calibrate(self.program, values)
+        else:
+            self.parameters.load(values, self.progress)
 
     def _call(self, function: str, given: dict[str, np.ndarray]) -> list[np.ndarray]:
         self._spread_counts(function, given)

@@ -10,7 +10,8 @@ from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.driver import LONGEST_RESULT, Driver
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import quietly
-from rbdgen.host.programs import LONGEST, Program, Programs, read_program
+from rbdgen.host.manifest import LONGEST
+from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams

@@ -33,6 +33,7 @@ from rbdgen.protocol.tasks import (
     OperandWord,
     Packing,
     ResultWord,
+    Room,
     TaskFormat,
 )
 from rbdgen.schema.json_files import check, must_be, plain_fault, read_json, version_complaint
@@ -62,8 +63,8 @@ def packet_keys(tasks: TaskFormat, function: str) -> dict[str, int]:
 
 
 def _loading(tasks: TaskFormat) -> dict[str, Any]:
-    """Of tasks that load parameters; nothing where there are none."""
-    if not tasks.parameters:
+    """Of tasks that load parameters; nothing where there are none, and where they are written as programs are."""
+    if not tasks.parameters or tasks.resident:
         return {}
     words = tasks.task_words[CALIBRATE]
     return {
@@ -77,6 +78,8 @@ def _loading(tasks: TaskFormat) -> dict[str, Any]:
     }
 
 
+LONGEST = Room((1 << 15) - 1, (1 << 15) - 1)
+"""The longest packets of programs that a host may see: an engine's own are shorter."""
 MOST_ENTRIES = 1 << 20
 """Of a vector or matrix."""
 
@@ -277,10 +280,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """The identity of the ``engine`` that a program is for, and what it takes of it."""
+    """The identity of the ``engine`` that a program is for, what it takes of it, and where its parameters stand among
+    constants: the address of the first, and how far the others are from each other (``parameter_step``)."""
 
     engine: bytes
     extent: Extent
+    parameter: int
+    parameter_step: int
 
 
 @dataclass(frozen=True)
@@ -376,7 +382,8 @@ def _read(content: Mapping[str, Any]) -> Manifest:
     parameters = tuple(map(_operand, content["parameters"]))
     lanes = content["replicas"]
     task, result = (Packing(tuple(content[f"{part}_places"]), lanes) for part in ("task", "result"))
-    layout = TaskFormat(formats, task, result, parameters)
+    program = _program(content.get("program"))
+    layout = TaskFormat(formats, task, result, parameters, LONGEST if program else None)
     shapes = {}
     for name, s in content["vectors"].items():
         parts = tuple(UnitVector(**part) for part in s["unit_vectors"])
@@ -398,20 +405,34 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         operands,
         results,
         content["verilog_sha256"],
-        _program(content.get("program")),
+        program,
     )
 
 
-def program_keys(engine: bytes, extent: Extent) -> dict[str, Any]:
+OF_PROGRAM = ("engine", "parameter", "parameter_step")
+"""Keys of a program beside its extent's."""
+
+
+def program_keys(facts: ProgramFacts) -> dict[str, Any]:
     """Of a program, by key."""
-    return {"engine": engine.hex(), **asdict(extent)}
+    named = {
+        "engine": facts.engine.hex(),
+        "parameter": facts.parameter,
+        "parameter_step": facts.parameter_step,
+    }
+    return named | asdict(facts.extent)
 
 
 def _program(content: Mapping[str, Any] | None) -> ProgramFacts | None:
     if content is None:
         return None
-    extent = {key: value for key, value in content.items() if key != "engine"}
-    return ProgramFacts(bytes.fromhex(content["engine"]), Extent(**extent))
+    extent = {key: value for key, value in content.items() if key not in OF_PROGRAM}
+    return ProgramFacts(
+        bytes.fromhex(content["engine"]),
+        Extent(**extent),
+        content["parameter"],
+        content["parameter_step"],
+    )
 
 
 def read_manifest(path: Path) -> Manifest:

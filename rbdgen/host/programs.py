@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -18,15 +18,18 @@ from rbdgen.errors import ConfigError, LinkError
 from rbdgen.host.exchanges import Access, Progress
 from rbdgen.host.held import Held, Link, quietly
 from rbdgen.host.manifest import (
+    LONGEST,
     MANIFEST_FILE,
     Manifest,
     ProgramFacts,
     manifest_from,
     read_manifest,
 )
+from rbdgen.host.parameters import check_parameters, raw_parameters
 from rbdgen.protocol.directory import IDENTITY_WORDS, SLOT_WORDS, SLOTS, Entry, read_slot
 from rbdgen.protocol.loading import (
     BLOCK_BYTES,
+    CONSTANT,
     DIRECTORY,
     LOW_BITS,
     PARTS,
@@ -41,10 +44,9 @@ from rbdgen.protocol.loading import (
     told_word,
 )
 from rbdgen.protocol.packets import header
-from rbdgen.protocol.tasks import Room, TaskFormat, resident_format
+from rbdgen.protocol.tasks import TaskFormat, resident_format
 
-LONGEST = Room((1 << 15) - 1, (1 << 15) - 1)
-"""The longest packets that a host may see: an engine's own are shorter."""
+WORD_MASK = (1 << LOW_BITS) - 1
 PROGRAM_FILE = "program.bin"
 """The name of a program's file beside its manifest."""
 
@@ -131,6 +133,8 @@ class Programs(Held):
         self.identity = identity
         self.held: list[Program] = []
         """In the order in which they were loaded."""
+        self.values: dict[bytes, dict[int, int]] = {}
+        """Raw values of parameters by their numbers, of programs by their identities."""
 
     def load(self, program: Program, progress: Progress = quietly) -> None:
         """Load a program, unless it is there; whatever is in its way is taken out. LinkError for one that is for
@@ -150,6 +154,36 @@ class Programs(Held):
             self.held = [p for p in others if not clashing(p.facts.extent)] + [program]
             self._learn()
 
+    def calibrate(self, program: Program, values: Mapping[str, float]) -> None:
+        """Load parameters of a program that is held, by name. Errors are those of :func:`raw_parameters`; LinkError
+        where something was lost: then none of the program's functions are there."""
+        tasks = program.manifest.tasks
+        raw = raw_parameters(tasks, values)
+        check_parameters(tasks, raw)
+        with self.access.call():
+            self.require(program)
+            kept = self.values.get(program.manifest.identity, {}) | raw
+            self.mended(lambda epoch: self._write(program, kept, epoch))
+            self.values[program.manifest.identity] = kept
+
+    def _write(self, program: Program, values: Mapping[int, int], epoch: int | None) -> None:
+        """Write values of parameters, between whose writing no task is computed."""
+        facts = program.facts
+        constants = [
+            Write(CONSTANT, facts.parameter + number * facts.parameter_step, raw & WORD_MASK)
+            for number, raw in values.items()
+        ]
+        self._steps(
+            program,
+            [
+                load_packets(_none((), (), program.entry)),
+                load_packets(constants),
+                block_packets([b for b in program.blocks if target_of(b) == ROUTINE]),
+            ],
+            quietly,
+            epoch,
+        )
+
     def entries(self) -> list[Entry]:
         """The programs that are there, whoever loaded them."""
         with self.access.call():
@@ -166,6 +200,9 @@ class Programs(Held):
         names = [program.manifest.robot for program in self.held]
         for program in self.held:
             self._load(program, quietly, epoch)
+            values = self.values.get(program.manifest.identity)
+            if values:
+                self._write(program, values, epoch)
         if not names:
             return ""
         return (
@@ -202,6 +239,16 @@ class Programs(Held):
             load_packets(_slot_writes(slot, entry.words())[IDENTITY_WORDS:]),
             load_packets(_slot_writes(slot, entry.words())[:IDENTITY_WORDS]),
         ]
+        self._steps(program, steps, progress, epoch)
+
+    def _steps(
+        self,
+        program: Program,
+        steps: Sequence[Sequence[bytes]],
+        progress: Progress,
+        epoch: int | None,
+    ) -> None:
+        """Send packets, those of each step when the step before was answered."""
         total = sum(map(len, steps))
         done = 0
         for packets in steps:

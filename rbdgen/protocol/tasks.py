@@ -295,7 +295,7 @@ class TaskFormat:
     def task_words(self) -> dict[int, int]:
         """Words of a task by its code, of packets that load parameters or programs as well. All others have none."""
         words = {f.code: len(f.operands) for f in self.functions.values()}
-        words |= {CALIBRATE: LOADED} if self.parameters else {}
+        words |= {CALIBRATE: LOADED} if self.parameters and not self.resident else {}
         return words | ({LOAD: LOAD_WORDS} if self.resident else {})
 
     def task_beats(self, function: str) -> int:
@@ -498,10 +498,16 @@ def task_format(
     )
 
 
-def resident_format(width: int, room: Room, functions: Iterable[FunctionFormat] = ()) -> TaskFormat:
+def resident_format(
+    width: int,
+    room: Room,
+    functions: Iterable[FunctionFormat] = (),
+    parameters: Sequence[OperandWord] = (),
+) -> TaskFormat:
     """The layout of an engine whose programs come over its link: a word of so many bits in each beat."""
     packing = Packing((width,))
-    return TaskFormat({f.name: f for f in functions}, packing, packing, resident=room)
+    named = {f.name: f for f in functions}
+    return TaskFormat(named, packing, packing, tuple(parameters), room)
 
 
 def _places(packets: Iterable[Sequence[int]], beats: int) -> tuple[int, ...]:

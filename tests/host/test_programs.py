@@ -12,16 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdgen import Options, golden, load_robot
+from rbdgen import Options, golden, load_robot, parameter_values
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import PROGRAM_FILE, Program, read_program
-from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.core import LANES, Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.protocol.directory import Entry
 from rbdgen.resident import EmulatedEngine, compile_program, load_robot_into, serve_engine
+from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
 
 ENGINE = Resident(Core())
@@ -163,6 +164,28 @@ def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
     assert shell.memories.columns == quiet.columns
     assert np.array_equal(shell.memories.banks, quiet.banks)
     assert right(device, "ur5")
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_parameters_are_loaded_by_name(lanes: int) -> None:
+    engine = Resident(Core(lanes, LANES[lanes]))
+    arm = load_robot("pendulum2")
+    options = Options(functions=("id", "m"), machine="engine", calibratable=True)
+    shell = EmulatedEngine(engine)
+    device = Driver.open(compile_program(arm, options, engine), shell)
+    other = varied_robot(arm, np.random.default_rng(1))
+    device.calibrate(parameter_values(arm, other))
+    q, v, a = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 2))
+    assert np.allclose(device.rnea(q, v, a), golden.rnea(other, q, v, a), atol=1e-3)
+    # with everything else, after a reset
+    shell.reset()
+    with pytest.warns(RbdgenWarning, match="loaded again"):
+        assert np.allclose(device.rnea(q, v, a), golden.rnea(other, q, v, a), atol=1e-3)
+    name = next(iter(parameter_values(arm, arm)))
+    with pytest.raises(ConfigError, match=rf"^parameter '{name}': must be .* to .*, not"):
+        device.calibrate({name: 1e6})
+    with pytest.raises(ConfigError, match=r"^parameter 'x': this accelerator has no such"):
+        device.calibrate({"x": 1.0})
 
 
 def test_robots_come_by_datagrams_as_well(tmp_path: Path) -> None:

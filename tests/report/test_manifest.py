@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rbdgen import Design, Options, compile_robot, parameter_values
+from rbdgen import Design, Options, compile_robot, load_robot, parameter_values
 from rbdgen.functions.registry import common
 from rbdgen.functions.roll_out import COEFFICIENTS
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
 from rbdgen.model import Setup, parse_urdf
 from rbdgen.protocol.packets import result_rows, task_rows
 from rbdgen.report.design import design_report, manifest
 from rbdgen.report.design_text import tree
+from rbdgen.resident import compile_program
 from rbdgen.schema.json_files import check, described_keys, schema
 from rbdgen.tracing.torques import RANGES
 from rbdgen_hw.emit import design_verilog
@@ -65,9 +68,17 @@ def test_the_schema_describes_every_key_and_no_other(kind: str) -> None:
     assert len({key.path for key in keys}) == len(keys)
     assert set(keys_of(content)) == {key.path for key in keys if key.where in ("all", kind)}
     assert {key.where for key in keys} == {
-        *("all", "roll", "calibratable", "followers", "setup", "rotations")
+        *("all", "roll", "calibratable", "followers", "setup", "rotations", "program")
     }
     assert all(key.means for key in keys)
+
+
+def test_so_does_that_of_a_program() -> None:
+    options = Options(("id",), machine="engine")
+    made = compile_program(load_robot("pendulum2"), options, Resident(Core()))
+    keys = described_keys("manifest")
+    found = set(keys_of(json.loads(made.text)))
+    assert found == {key.path for key in keys if key.where in ("all", "program")}
 
 
 def test_the_manifest_says_what_must_be_of_unit_length() -> None:
