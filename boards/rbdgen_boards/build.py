@@ -401,11 +401,12 @@ def run_flow(
     work: Path,
     progress: Progress,
     addresses: Addresses,
+    running: float | None = None,
 ) -> Run:
     """One run of the board's flow in ``work``, aiming at ``aim`` MHz, for hardware with this ``verilog``, whose shell
-    tells this ``identity``."""
+    tells this ``identity``; its clock is that, or the ``running`` one."""
     flow = FLOWS[board.flow]
-    clocking = flow.clocking(board, aim, work)
+    clocking = flow.clocking(board, running or aim, work)
     own = addresses.station(identity) if board.shell == "udp" else None
     sources, streams = _sources(design, verilog, board, clocking, identity, own)
     request = Request(

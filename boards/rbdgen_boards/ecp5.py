@@ -36,12 +36,12 @@ from rbdgen_boards.synthesis import (
     synthesise,
 )
 from rbdgen_boards.tools import Tool
-from rbdgen_boards.top import TOP, port_pins
+from rbdgen_boards.top import CLOCK, TOP, port_pins
 
-LONG = 3.2
-"""Tiles per connection above which a placement is not worth routing. nextpnr's usual placer leaves wires of multipliers
-that many operations share that long; an engine of one core has up to 2.6 and is routed in minutes, those of several
-cores have 4 and are not in hours."""
+LONG, MANY = 2.5, 60_000
+"""Tiles per connection above which a placement is not worth routing, where there are so many connections. nextpnr's
+usual placer leaves wires of multipliers that many operations share that long. An engine of one core, whose memories
+stand in rows of the device, has 42,000 of 4.2 tiles, and is routed in minutes."""
 WINDOW = 600.0
 """Seconds over which the router's pace is taken."""
 LONGEST = 8 * 3600.0
@@ -74,13 +74,13 @@ class Pace:
 
 
 def wires_are_long(log: str) -> bool:
-    """Whether nextpnr's output, as far as it is there, says that connections are longer than :data:`LONG`."""
+    """Whether nextpnr's output, as far as it is there, says that connections are many and longer than :data:`LONG`."""
     lengths = re.findall(r"wirelen = (\d+)", log)
     # known when the router begins: until then wires still get shorter
     arcs = _connections(log)
     if not lengths or arcs is None:
         return False
-    return int(lengths[-1]) > LONG * arcs
+    return arcs > MANY and int(lengths[-1]) > LONG * arcs
 
 
 def pace(log: str) -> Pace | None:
@@ -188,7 +188,11 @@ class Ecp5(Flow):
         synthesise(directory, request.sources, request.overrides, SYNTHESIS)
         check_room(request.board, used_cells(cells(directory)))
         keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, {})
-        (directory / CONSTRAINTS).write_text(lpf(request.board), encoding="utf-8")
+        constraints = lpf(request.board)
+        if request.clock > request.running:
+            # else nextpnr aims at what the PLL makes
+            constraints += f'FREQUENCY NET "{CLOCK}" {request.clock:g} MHZ;\n'
+        (directory / CONSTRAINTS).write_text(constraints, encoding="utf-8")
         _place_and_route(request, directory, timer)
         keep_netlist(directory / ROUTED, directory / AFTER_ROUTING, ROUTED_TOP, {})
         (directory / ROUTED).unlink()

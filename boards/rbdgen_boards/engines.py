@@ -18,8 +18,11 @@ from rbdgen_boards.flow import Progress, Routed
 from rbdgen_boards.flows import FLOWS
 from rbdgen_hw.emit import engine_verilog
 
-USUAL_CLOCK = 100.0
-"""MHz that an engine's bitstream aims at where the board's file does not say."""
+USUAL_CLOCK = 50.0
+"""MHz that an engine's bitstream runs at where the board's file does not say."""
+HASTE = 1.35
+"""By how much place and route aims higher: what nextpnr is content with at a low clock has wires too long to be
+routed."""
 
 
 def engine_boards() -> tuple[str, ...]:
@@ -98,7 +101,7 @@ def build_engine(
     flow = FLOWS[board.flow]
     progress("write Verilog")
     verilog = engine_verilog(engine)
-    aim = float(board.engine.get("megahertz", USUAL_CLOCK))
+    running = float(board.engine.get("megahertz", USUAL_CLOCK))
     attempts: list[Attempt] = []
     # beside it, as of designs
     work = directory.with_name(f"{directory.name}_building")
@@ -106,8 +109,9 @@ def build_engine(
     work.mkdir(parents=True)
     while True:
         made = run_flow(
-            *(engine, verilog, engine.identity, board, aim, seed, work, progress),
+            *(engine, verilog, engine.identity, board, HASTE * running, seed, work, progress),
             addresses or Addresses(),
+            running,
         )
         if made.routed is None:
             raise ConfigError(
@@ -117,10 +121,10 @@ def build_engine(
         reached = made.routed.achieved
         if reached >= made.clock or len(attempts) + 1 >= flow.attempts:
             break
-        attempts.append(Attempt(made.clock, reached, aim))
-        aim = reached * RETREAT
+        attempts.append(Attempt(made.clock, reached, running))
+        running = reached * RETREAT
         progress(
-            f"{made.clock:g} MHz not met, routing reached {reached:.1f} MHz: again at {aim:.1f} MHz"
+            f"{made.clock:g} MHz not met, routing reached {reached:.1f} MHz: again at {running:.1f} MHz"
         )
     shutil.rmtree(directory, ignore_errors=True)
     work.rename(directory)

@@ -10,6 +10,8 @@ from amaranth.lib.wiring import In
 from rbdgen_boards.board import Board
 from rbdgen_hw.shells.ethernet import RGMII
 
+CLOCK = "clock"
+"""Its net that a design's clock is."""
 TOP = "rbdgen_board"
 """Name of a board's top module."""
 RESET_CYCLES = 16
@@ -44,7 +46,7 @@ def board_top(shell: str, clocking: str, ports: Mapping[str, tuple[str, int]], l
         f"// The board's top: clock, reset, the shell {shell}, and two lights: clock settled, nothing in work.\n"
         f"module {TOP}(clk, {names}, led);\n"
         f"  input clk;\n{''.join(lines)}  output [1:0] led;\n"
-        "  wire clock;\n  wire settled;\n  wire idle;\n"
+        f"  wire {CLOCK};\n  wire settled;\n  wire idle;\n"
         f"{clocking}"
         f"  reg [{RESET_CYCLES - 1}:0] waiting = {{{RESET_CYCLES}{{1'b1}}}};\n"
         # at once, not on the clock, which need not run before it has settled
