@@ -1,4 +1,4 @@
-"""``rbdgen flash``: an engine on a board; ``rbdgen load``: a robot's program, or one from a folder, into it."""
+"""``rbdgen boards``: what there is; ``flash``: an engine on one; ``load``: a robot's program, or a folder's, into it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import Program, read_program
 from rbdgen.host.transport import DEFAULT_BAUD
+from rbdgen.installation import optional_module
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS
@@ -26,6 +27,35 @@ SCHEMA = "rbdgen.load/1"
 """Name and version of the report's structure."""
 OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
 """Options that say what the engine is, which is on the board already."""
+
+
+def boards(args: argparse.Namespace) -> None:
+    """``rbdgen boards``."""
+    known = optional_module("rbdgen_boards.board", "build")
+    rows = []
+    for name in known.board_names():
+        board = known.get_board(name)
+        rows.append(
+            {
+                "name": name,
+                "summary": board.summary,
+                "part": board.part,
+                "multipliers": board.resources["multipliers"],
+                "link": board.link.name,
+                "engine": dict(board.engine) or None,
+            }
+        )
+    head = ["board", "part", "multipliers", "link", "engine"]
+    text = table(head, [[*_board(row)] for row in rows])
+    print_result(args, {"schema": "rbdgen.boards/1", "boards": rows}, text)
+
+
+def _board(row: dict[str, Any]) -> list[Any]:
+    """A board's row for people."""
+    engine = row["engine"]
+    said = f"{engine['lanes']} lanes" if engine else ""
+    link = row["link"].removeprefix("a ").removeprefix("the ")
+    return [row["name"], row["part"], row["multipliers"], link, said]
 
 
 def flash(args: argparse.Namespace) -> None:

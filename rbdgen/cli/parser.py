@@ -72,6 +72,7 @@ def make_parser(everything: bool = False) -> Parser:
         )
 
     add_robots(verb)
+    add_boards(verb)
     add_layout(verb)
     add_generate(verb)
     add_emit(verb)
@@ -93,6 +94,19 @@ def add_robots(verb: Verb) -> None:
         "--json", action="store_true", help="print one JSON object instead of a table"
     )
     parser.set_defaults(run=command("commands", "robots"))
+
+
+def add_boards(verb: Verb) -> None:
+    """``rbdgen boards``."""
+    parser = verb(
+        "boards",
+        "List the boards: what they have, their link, and whether an engine is made for them.",
+        "  rbdgen boards\n  rbdgen boards --json",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of a table"
+    )
+    parser.set_defaults(run=command("loading", "boards"))
 
 
 def add_layout(verb: Verb) -> None:

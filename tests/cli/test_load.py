@@ -79,6 +79,27 @@ def test_a_design_for_one_robot_is_no_engine(capsys: pytest.CaptureFixture[str])
     assert "to which no program can be loaded; flash the board's engine" in said
 
 
+def test_boards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = told(["boards", "--json"], capsys)
+    assert status == 0
+    rows = {row["name"]: row for row in json.loads(out)["boards"]}
+    assert rows["ulx3s_85f"]["engine"]["lanes"] == 4
+    assert rows["kv260"]["engine"] is None
+    assert main(["boards"]) == 0
+    assert "4 lanes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("board", ["kv260", "nowhere"])
+def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
+    board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "engine"
+    status, _, said = told(["flash", "--board", board, "--keep", "-o", str(folder)], capsys)
+    assert status == 2
+    assert said.startswith(f"rbdgen: error: board {board}") or f"'{board}': unknown" in said
+    assert not folder.exists()
+
+
 def test_a_port_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, said = told(["load", "ur5", "--port", "/dev/nothing_here"], capsys)
     assert status == 2
