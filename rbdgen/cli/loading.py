@@ -1,4 +1,4 @@
-"""``rbdgen boards``: what there is; ``flash``: an engine on one; ``load``: a robot's program, or a folder's, into it."""
+"""``rbdgen boards``: what there is; ``flash``: an engine on one; ``load``: a robot or a program's folder, into it."""
 
 from __future__ import annotations
 
