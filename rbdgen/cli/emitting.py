@@ -144,6 +144,11 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
         )
     progress.stage("read manifest")
     manifest = read_manifest(Path(args.robot))
+    if manifest.program is not None:
+        raise ConfigError(
+            f"{args.robot}: is a program, and the library in C is for hardware of one robot; load programs by 'rbdgen "
+            "load' or from Python"
+        )
     report = summary(manifest.robot, "host", ())
     return Emitted(
         library_files(manifest) | {"LICENSE": license_text()},
