@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-package bench-ranges bench-robots bench-software bench-speed clean coverage demo docs figures format fuzz help lint test thorough zoo
+	bench-logic bench-package bench-ranges bench-resident bench-robots bench-software bench-speed clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench-endurance: ## Simulate a million mixed tasks of each built-in robot under 
 
 bench-ethernet: ## Measure tasks per second over a simulated gigabit wire; half an hour
 	$(BIN)python bench/ethernet.py
+
+bench-resident: ## Measure loading of robots into engines that are on a board; some minutes
+	$(BIN)python bench/resident.py
 
 bench-engine: ## Measure engines: programs, errors, RTL simulation, synthesis, area; an hour
 	$(BIN)python bench/engine.py --route

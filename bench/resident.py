@@ -1,0 +1,160 @@
+"""Measures engines that are on a board once: bytes and seconds of programs by link, seconds from a robot's file to its
+first torques, and what loading takes of an ECP5; some minutes.
+
+The device is emulated in the process, or its RTL in Verilator, which is compiled before any time is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from figures import ROBOTS as PUBLIC
+from figures import Part, Targets, arguments, measure, parse, section
+
+from rbdgen import Options, load_robot
+from rbdgen.functions.registry import common
+from rbdgen.host.driver import Driver
+from rbdgen.host.programs import Program
+from rbdgen.host.transport import ProcessTransport, Transport
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.model.load import builtin_path
+from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
+from rbdgen.protocol.links import GIGABIT, SYMBOL_BITS, wire_bytes
+from rbdgen.protocol.loading import BLOCK_BYTES
+from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen_boards.ecp5 import SYNTHESIS
+from rbdgen_boards.synthesis import cells, synthesise
+from rbdgen_hw.emit import engine_verilog, link_verilog
+from rbdgen_hw.primitives import overrides
+from rbdgen_sim.device import build_device
+
+ENGINE = Resident(Core(words=1024, depth=8192, results=2048))
+"""As on the ULX3S."""
+ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
+MAIN = "iiwa14"
+BAUD = 3e6
+LOAD_SECONDS, FIRST_SECONDS = 0.5, 5.0
+"""What is asked of a load over the serial line, and from a file to torques."""
+FIRST = """
+import sys, time
+import numpy as np
+from rbdgen import Options, load_robot
+from rbdgen.host.engine import Engine
+from rbdgen.host.transport import ProcessTransport
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.resident import EmulatedEngine, load_robot_into
+
+shape = Resident(Core(words=1024, depth=8192, results=2048))
+transport = ProcessTransport([sys.argv[2]]) if len(sys.argv) > 2 else EmulatedEngine(shape)
+robot = load_robot(sys.argv[1])
+with Engine.open(transport) as engine:
+    arm = load_robot_into(engine, robot, Options(functions=("all",)))
+    q = np.zeros(robot.nq)
+    q[:] = [0.1] * robot.nq
+    print(arm.rnea(q, np.zeros(robot.nv), np.zeros(robot.nv)))
+"""
+"""What a user's script does, in a process of its own."""
+
+
+def made(name: str) -> Program:
+    """All seven functions of a robot."""
+    return compile_program(load_robot(name), Options(functions=common(), machine="engine"), ENGINE)
+
+
+def simulated(folder: Path) -> str:
+    """The compiled program of the engine's RTL behind a link of bytes."""
+    texts = {"engine.v": engine_verilog(ENGINE), "link.v": link_verilog(ENGINE, ENGINE.identity)}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return str(build_device([folder / name for name in texts], f"{ENGINE.name}_link", folder))
+
+
+def programs(targets: Targets, args: argparse.Namespace) -> None:
+    """Bytes of programs, and the seconds that they take: on wires by their bytes, in devices measured."""
+    rows = []
+    with TemporaryDirectory() as name:
+        rtl = simulated(Path(name))
+        ways: list[Callable[[], Transport]] = [
+            lambda: EmulatedEngine(ENGINE),
+            lambda: ProcessTransport([rtl]),
+        ]
+        for robot in ROBOTS:
+            program = made(robot)
+            count = len(program.blocks)
+            packet = 4 + BLOCK_BYTES
+            framed = (packet + FRAME_BYTES) * (1 + SPECIAL_BYTES / 256) + FLAG_BYTES
+            serial = count * framed * SYMBOL_BITS / BAUD
+            ethernet = count * wire_bytes(packet) / GIGABIT
+            taken = []
+            for way in ways:
+                begin = time.perf_counter()
+                Driver.open(program, way()).close()
+                taken.append(round(time.perf_counter() - begin, 2))
+            asked = targets.at_most(serial, LOAD_SECONDS) if robot == MAIN else ""
+            own = [program.facts.extent.depth, count * BLOCK_BYTES]
+            rows.append([robot, *own, round(serial, 3), asked, round(ethernet, 4), *taken])
+    head = [
+        "robot",
+        "words",
+        "bytes",
+        "s at 3 Mbaud, by bytes",
+        "",
+        "s by Gigabit Ethernet, by bytes",
+    ]
+    head += ["s into the emulated engine", "s into the RTL in Verilator"]
+    section("Programs of all seven functions, loaded", head, rows, keys=1)
+
+
+def first(targets: Targets, args: argparse.Namespace) -> None:
+    """Seconds of a process that reads a robot's file, makes its program, loads it and asks for torques."""
+    given = sorted(PUBLIC.glob("*.urdf"))[:2] if PUBLIC.is_dir() else []
+    files = [*given, builtin_path(MAIN)]
+    rows = []
+    with TemporaryDirectory() as name:
+        rtl = simulated(Path(name))
+        for file in files:
+            for what, more in (("emulated", []), ("RTL in Verilator", [rtl])):
+                begin = time.perf_counter()
+                command = [sys.executable, "-c", FIRST, str(file), *more]
+                subprocess.run(command, check=True, capture_output=True)
+                seconds = round(time.perf_counter() - begin, 2)
+                verdict = targets.at_most(seconds, FIRST_SECONDS)
+                rows.append([file.stem, what, seconds, verdict])
+    head = ["robot", "device", "s to the first torques, all functions loaded", ""]
+    section("From a robot's file to its first torques, in a process of its own", head, rows, keys=2)
+
+
+def logic(targets: Targets, args: argparse.Namespace) -> None:
+    """What an engine whose programs come over the link takes, by synthesis."""
+    rows = []
+    for what, engine in (("4 lanes", Resident(Core())), ("1 lane", Resident(Core(1, 1)))):
+        with TemporaryDirectory() as name:
+            text = engine_verilog(engine)
+            synthesise(
+                Path(name), {"engine.v": text}, overrides(text, "ecp5"), SYNTHESIS, engine.name
+            )
+            found = cells(Path(name))
+        tables = found.get("LUT4", 0) + 2 * found.get("CCU2C", 0)
+        rows.append([what, tables, found.get("TRELLIS_FF", 0), found.get("DP16KD", 0)])
+    head = ["engine", "LUT4 and carries", "registers", "EBR"]
+    section("Engines with what loads programs, as synthesised for ECP5", head, rows, keys=1)
+
+
+PARTS: dict[str, Part] = {"programs": programs, "first": first, "logic": logic}
+
+
+def main() -> int:
+    """Measure what is asked for."""
+    return measure(parse(arguments(__doc__, PARTS)), PARTS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
