@@ -69,8 +69,8 @@ def test_it_answers_as_the_emulated_one(device: str, rate: float) -> None:
     transport: Transport = ProcessTransport([device])
     if rate:
         transport = Noise(transport, rate, seed=4)
-    arm = Driver.open(FIRST, transport, attempts=10_000, patience=1000)
-    same(arm)
+    with Driver.open(FIRST, transport, attempts=10_000, patience=1000) as arm:
+        same(arm)
 
 
 def same(arm: Driver) -> None:
@@ -108,9 +108,10 @@ def test_it_answers_so_over_a_bad_wire(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_reset_is_seen_and_mended(device: str) -> None:
     transport = ProcessTransport([device])
-    arm = Driver.open(made("pendulum2", ("id",)), transport)
     q = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 20, 2))
-    before = arm.rnea(*q)
-    transport.process.send_signal(signal.SIGUSR1)
-    with pytest.warns(RbdgenWarning, match=r"its program \(pendulum2\) was loaded again"):
-        assert np.array_equal(arm.rnea(*q), before)
+    again = pytest.warns(RbdgenWarning, match=r"its program \(pendulum2\) was loaded again")
+    with Driver.open(made("pendulum2", ("id",)), transport) as arm:
+        before = arm.rnea(*q)
+        transport.process.send_signal(signal.SIGUSR1)
+        with again:
+            assert np.array_equal(arm.rnea(*q), before)
