@@ -138,11 +138,11 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
         ({"code": 0}, r"function 'mb': code 0 is that of 'id'; free codes are \d+, \d+"),
         (
             {"code": 15},
-            "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 15",
+            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, not 15",
         ),
         (
             {"code": 32},
-            "function 'mb': code must be 0 to 31 and not 15, which loads parameters, not 32",
+            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, not 32",
         ),
         ({"name": "all"}, "function 'all': the name must be an identifier"),
         ({"name": "a b"}, "function 'a b': the name must be an identifier"),
@@ -159,7 +159,7 @@ def test_the_codes_that_are_said_to_be_free_are(registered: Function) -> None:
         registry.register(replace(RECORD, name="mb"))
     said = str(refused.value).rpartition("free codes are ")[2].split(", ")
     taken = {f.code for f in registry.known().values()} | {15}
-    assert list(map(int, said)) == sorted(set(range(32)) - taken)
+    assert list(map(int, said)) == sorted(set(range(31)) - taken)
 
 
 def test_unknown_functions_are_errors() -> None:

@@ -82,7 +82,7 @@ def expected(data: bytes) -> tuple[list[int], dict[str, int]]:
 def some_frames(count: int, seed: int) -> bytes:
     """Tasks of all functions and of none, hellos, frames of other kinds and lengths."""
     random, shell = np.random.default_rng(seed), shell_model()
-    lengths = shell.lengths | {15: 3}
+    lengths = {code: shell.lengths[code] for code in shell.tasks.task_words} | {15: 3}
     frames = []
     for _ in range(count):
         code = int(random.choice(list(lengths)))

@@ -51,8 +51,8 @@ class Sender(SharedComponent):
         packing = packets.packing
         size = packing.beat_bytes
         head = self.beats.payload[:HEADER_BITS]
-        result_length = packets.found(m, self, head, packing.packet_bytes, "result_length")
         most = max(packets.longest, STATUS_BYTES)
+        result_length = packets.found(m, self, head, packing.packet_bytes, "result_length", most)
         most_kept = max(size, STATUS_BYTES)
         m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
         data = Signal(8 * most_kept, reset_less=True)

@@ -47,22 +47,35 @@ class Packets:
         return {"load": In(LOAD)} if self.most else {}
 
     def found(
-        self, m: Module, owner: Any, head: Value, of: Callable[[int], int], name: str
+        self,
+        m: Module,
+        owner: Any,
+        head: Value,
+        of: Callable[[int], int],
+        name: str,
+        most: int = 0,
     ) -> Signal:
         """What ``of`` gives for the words of a packet that begins with this ``head``: a new signal, driven in ``m``, a
-        module of the ``owner`` of :attr:`ports`."""
-        (found,) = self.several(m, owner, head, {name: of})
+        module of the ``owner`` of :attr:`ports`, with room for ``most`` where that is more."""
+        (found,) = self.several(m, owner, head, {name: of}, most)
         return found
 
     def several(
-        self, m: Module, owner: Any, head: Value, wanted: Mapping[str, Callable[[int], int]]
+        self,
+        m: Module,
+        owner: Any,
+        head: Value,
+        wanted: Mapping[str, Callable[[int], int]],
+        most: int = 0,
     ) -> list[Signal]:
         """The same of several things, by the names of their signals. Where words are loaded each is a multiple of them
         and a number."""
         code = head[:FUNCTION_BITS]
         if not self.most:
             words = [self.words.get(known, 0) for known in CODES]
-            return [by_code(m, code, list(map(of, words)), name) for name, of in wanted.items()]
+            return [
+                by_code(m, code, list(map(of, words)), name, most) for name, of in wanted.items()
+            ]
         words = self._loaded(m, owner, code)
         if len(head) >= HEADER_BITS:
             # what was answered before there was such a function
@@ -70,7 +83,7 @@ class Packets:
             words = Mux((flags & int(Flag.FUNCTION)).any(), 0, words)
         found = []
         for name, of in wanted.items():
-            signal = Signal(range(of(self.most) + 1), name=name)
+            signal = Signal(range(max(of(self.most), most) + 1), name=name)
             m.d.comb += signal.eq(words * (of(1) - of(0)) + of(0))
             found.append(signal)
         return found
@@ -109,9 +122,10 @@ def results_of(tasks: TaskFormat) -> Packets:
     return Packets(tasks.result, words, room.results if room else 0, RESULT_PART, 1)
 
 
-def by_code(m: Module, code: Value, values: list[int], name: str) -> Signal:
-    """The one of ``values``, which are by function code, for ``code``: a new signal, driven in ``m``."""
-    found = Signal(range(max(values) + 1), name=name)
+def by_code(m: Module, code: Value, values: list[int], name: str, most: int = 0) -> Signal:
+    """The one of ``values``, which are by function code, for ``code``: a new signal, driven in ``m``, with room for
+    ``most`` where that is more."""
+    found = Signal(range(max([*values, most]) + 1), name=name)
     usual = max(set(values), key=values.count)
     with m.Switch(code):
         for known, value in enumerate(values):
