@@ -24,6 +24,7 @@ from rbdgen.protocol.directory import Entry
 from rbdgen.resident import EmulatedEngine, compile_program, load_robot_into, serve_engine
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
+from tests.conftest import few
 
 ENGINE = Resident(Core())
 
@@ -116,7 +117,8 @@ class Torn(EmulatedEngine):
         self.left = max(0, self.left - len(data))
 
 
-def test_loads_that_are_torn_leave_the_old_program_or_none() -> None:
+@pytest.mark.parametrize("step", few([10, 97], 97))
+def test_loads_that_are_torn_leave_the_old_program_or_none(step: int) -> None:
     old, new = program("pendulum2", ("id", "m")), program("pendulum2", ("m", "fd"))
     shell = Torn(ENGINE)
     Driver.open(old, shell)
@@ -125,7 +127,7 @@ def test_loads_that_are_torn_leave_the_old_program_or_none() -> None:
     whole = shell.came - before
     images = memories(old), memories(new)
     found = set()
-    for cut in range(0, whole + 10, 10):
+    for cut in range(0, whole + step, step):
         shell.__init__(ENGINE)
         shell.left = 1 << 40
         device = Driver.open(old, shell)

@@ -74,7 +74,7 @@ def test_every_loaded_robot_keeps_the_target(name: str) -> None:
         pytest.param({"ii": 4, "constants": "logic"}, marks=pytest.mark.thorough),
         {"ii": 4, "constants": "multipliers"},
         ENGINE,
-        ENGINE | {"cores": 3},
+        pytest.param(ENGINE | {"cores": 3}, marks=pytest.mark.thorough),
     ],
 )
 def test_the_hardware_becomes_that_of_another_robot(

@@ -145,6 +145,7 @@ def payloads(station: Station, frames: list[Frame]) -> list[tuple[bytes, tuple[s
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_says_who_has_its_address(wire: tuple) -> None:
     station, came, _ = wire
@@ -155,6 +156,7 @@ def test_it_says_who_has_its_address(wire: tuple) -> None:
     assert (answer[ARP].pdst, answer[ARP].hwdst) == (HOST, HOST_MAC)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_answers_a_ping(wire: tuple) -> None:
     station, came, _ = wire
@@ -170,6 +172,7 @@ def test_it_answers_a_ping(wire: tuple) -> None:
     assert ICMP(bytes(checked)).chksum == answer[ICMP].chksum
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_it_hears_only_what_is_for_it_and_whole(wire: tuple) -> None:
     station, came, _ = wire
@@ -178,6 +181,7 @@ def test_it_hears_only_what_is_for_it_and_whole(wire: tuple) -> None:
     assert (data[0], data[4:12]) == (Kind.HELLO, SESSION.to_bytes(4, "little") + b"\2\0\0\0")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_tasks_are_answered_bit_for_bit(wire: tuple) -> None:
     station, came, expected = wire

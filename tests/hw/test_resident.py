@@ -113,20 +113,23 @@ def run(dut: ResidentEngine, streams: Sequence[Stream], stall: float) -> list[in
     return found
 
 
-@pytest.mark.parametrize("stall", few([0.0, 0.3], 0.3))
-def test_two_robots_are_there_side_by_side(stall: float) -> None:
+@pytest.mark.parametrize(
+    ("robot", "stall"), few([("pendulum2", 0.3), ("ur5", 0.0), ("ur5", 0.3)], ("pendulum2", 0.3))
+)
+def test_two_robots_are_there_side_by_side(robot: str, stall: float) -> None:
     one = Resident.of(mapped("pendulum2", ("id", "fd")), 0, Place(rotating=400))
     program = one.own.program
     place = Place(program.depth, program.constants.words, 40, 400)
-    other = Resident.of(mapped("ur5", ("m",)), 20, place)
+    other = Resident.of(mapped(robot, ("m",)), 20, place)
     streams = [*one.load(), one.tasks(12, 1), *other.load(), one.tasks(8, 2), other.tasks(6, 3)]
     assert run(ResidentEngine(Engine(Core())), streams, stall) == answered(streams)
 
 
-def test_another_robot_takes_the_place_of_one() -> None:
+@pytest.mark.parametrize("robot", few(["pendulum2", "ur5"], "pendulum2"))
+def test_another_robot_takes_the_place_of_one(robot: str) -> None:
     streams = []
-    for name in ("pendulum2", "ur5", "pendulum2"):
-        own = Resident.of(mapped(name, ("id", "m")))
+    for name, functions in (("pendulum2", ("id", "m")), (robot, ("m",)), ("pendulum2", ("id",))):
+        own = Resident.of(mapped(name, functions))
         streams += [*own.load(), own.tasks(6, 4)]
     assert run(ResidentEngine(Engine(Core())), streams, 0.2) == answered(streams)
 

@@ -120,7 +120,7 @@ def test_steps_of_an_engine_take_the_promised_time(robot: str, cores: int, tmp_p
         {"ii": 4, "programs": "two"},
         pytest.param({"ii": 4, "programs": "one"}, marks=pytest.mark.thorough),
         ENGINE,
-        ENGINE | {"cores": 3, "forces": True},
+        pytest.param(ENGINE | {"cores": 3, "forces": True}, marks=pytest.mark.thorough),
     ],
 )
 def test_beside_all_other_functions(machine: dict[str, Any], tmp_path: Path) -> None:

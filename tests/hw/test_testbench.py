@@ -69,7 +69,7 @@ def icarus(directory: Path, name: str, *options: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", few(DESIGNS, "all", "calibratable", "engine"))
+@pytest.mark.parametrize("kind", few(DESIGNS, "all", "calibratable"))
 def test_it_passes_in_icarus(kind: str, tmp_path: Path) -> None:
     d = write(kind, tmp_path)
     for options in ((), ("+seed=7",), ("+stalls=0",)):
@@ -78,6 +78,7 @@ def test_it_passes_in_icarus(kind: str, tmp_path: Path) -> None:
         assert re.search(r"^PASS \d+ tasks$", said, re.M), said
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_cores_that_get_tasks_in_turn_pass_in_icarus(tmp_path: Path) -> None:
     options = Options(functions=("id", "fd"), machine="engine", cores=3)

@@ -279,7 +279,7 @@ def test_simulation_that_stops_by_itself_names_log(tmp_path: Path) -> None:
     ("name", "suffix", "start"),
     [
         pytest.param("verilator", ".vcd", b"$version", marks=pytest.mark.thorough),
-        ("verilator", ".fst", b"\0"),
+        pytest.param("verilator", ".fst", b"\0", marks=pytest.mark.thorough),
         ("icarus", ".vcd", b"$date"),
         ("icarus", ".fst", b"\0"),
         ("amaranth", ".vcd", b"$"),
