@@ -39,17 +39,19 @@ ENGINE = Resident(Core(words=1024, depth=8192, results=2048))
 """As on the ULX3S."""
 ROBOTS = ("pendulum2", "ur5", "iiwa14", "hyq")
 MAIN = "iiwa14"
+OTHERS = ("iiwa", "hyq_simple")
+"""Public robots, where they are beside the project."""
 BAUD = 3e6
 LOAD_SECONDS, FIRST_SECONDS = 0.5, 5.0
 """What is asked of a load over the serial line, and from a file to torques."""
 FIRST = """
-import sys, time
-import numpy as np
+import sys
 from rbdgen import Options, load_robot
 from rbdgen.host.engine import Engine
 from rbdgen.host.transport import ProcessTransport
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.resident import EmulatedEngine, load_robot_into
 
 shape = Resident(Core(words=1024, depth=8192, results=2048))
@@ -57,9 +59,7 @@ transport = ProcessTransport([sys.argv[2]]) if len(sys.argv) > 2 else EmulatedEn
 robot = load_robot(sys.argv[1])
 with Engine.open(transport) as engine:
     arm = load_robot_into(engine, robot, Options(functions=("all",)))
-    q = np.zeros(robot.nq)
-    q[:] = [0.1] * robot.nq
-    print(arm.rnea(q, np.zeros(robot.nv), np.zeros(robot.nv)))
+    print(arm.rnea(*(x[0] for x in random_states(robot, declared_ranges(robot), 1, 0))))
 """
 """What a user's script does, in a process of its own."""
 
@@ -115,8 +115,8 @@ def programs(targets: Targets, args: argparse.Namespace) -> None:
 
 def first(targets: Targets, args: argparse.Namespace) -> None:
     """Seconds of a process that reads a robot's file, makes its program, loads it and asks for torques."""
-    given = sorted(PUBLIC.glob("*.urdf"))[:2] if PUBLIC.is_dir() else []
-    files = [*given, builtin_path(MAIN)]
+    given = [PUBLIC / f"{name}.urdf" for name in OTHERS]
+    files = [*(path for path in given if path.is_file()), builtin_path(MAIN)]
     rows = []
     with TemporaryDirectory() as name:
         rtl = simulated(Path(name))
