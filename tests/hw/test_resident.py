@@ -114,7 +114,12 @@ def run(dut: ResidentEngine, streams: Sequence[Stream], stall: float) -> list[in
 
 
 @pytest.mark.parametrize(
-    ("robot", "stall"), few([("pendulum2", 0.3), ("ur5", 0.0), ("ur5", 0.3)], ("pendulum2", 0.3))
+    ("robot", "stall"),
+    [
+        ("pendulum2", 0.3),
+        pytest.param("ur5", 0.0, marks=pytest.mark.thorough),
+        pytest.param("ur5", 0.3, marks=pytest.mark.thorough),
+    ],
 )
 def test_two_robots_are_there_side_by_side(robot: str, stall: float) -> None:
     one = Resident.of(mapped("pendulum2", ("id", "fd")), 0, Place(rotating=400))
