@@ -18,6 +18,7 @@ from figures import ROBOTS as PUBLIC
 from figures import Part, Targets, arguments, measure, parse, section
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.programs import Program
@@ -28,7 +29,7 @@ from rbdgen.model.load import builtin_path
 from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
 from rbdgen.protocol.links import GIGABIT, SYMBOL_BITS, wire_bytes
 from rbdgen.protocol.loading import BLOCK_BYTES
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen_boards.ecp5 import SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.emit import engine_verilog, link_verilog
@@ -52,7 +53,8 @@ from rbdgen.host.transport import ProcessTransport
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.model.ranges import declared_ranges, random_states
-from rbdgen.resident import EmulatedEngine, load_robot_into
+from rbdgen.emulated_engine import EmulatedEngine
+from rbdgen.resident import load_robot_into
 
 shape = Resident(Core(words=1024, depth=8192, results=2048))
 transport = ProcessTransport([sys.argv[2]]) if len(sys.argv) > 2 else EmulatedEngine(shape)

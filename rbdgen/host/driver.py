@@ -22,7 +22,7 @@ from rbdgen.host.byte_link import DEFAULT_PATIENCE, ByteLink, connect
 from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import Held
-from rbdgen.host.manifest import LONGEST, Manifest, ManifestSource, known_manifest
+from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, programs_tasks
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
@@ -31,8 +31,6 @@ from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
-from rbdgen.protocol.loading import LOW_BITS
-from rbdgen.protocol.tasks import resident_format
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ class Driver:
         known, program = _known(manifest)
         expected = known
         if program is not None:
-            expected = Anyone(resident_format(LOW_BITS, LONGEST), program.facts.engine, known.name)
+            expected = Anyone(programs_tasks(), program.facts.engine, known.name)
         port = UdpPort(address)
         try:
             link = connect_datagrams(port, expected, attempts, seconds)

@@ -10,14 +10,12 @@ from rbdgen.host.datagram_link import Anyone
 from rbdgen.host.driver import LONGEST_RESULT, Driver
 from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Progress
 from rbdgen.host.held import quietly
-from rbdgen.host.manifest import LONGEST
+from rbdgen.host.manifest import programs_tasks
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.protocol.directory import Entry
-from rbdgen.protocol.loading import LOW_BITS
-from rbdgen.protocol.tasks import resident_format
 
 
 class Engine:
@@ -60,7 +58,7 @@ class Engine:
         used."""
         port = UdpPort(address)
         try:
-            anyone = Anyone(resident_format(LOW_BITS, LONGEST))
+            anyone = Anyone(programs_tasks())
             return cls(connect_datagrams(port, anyone, attempts, seconds))
         except LinkError:
             port.close()

@@ -21,6 +21,7 @@ from rbdgen.ir.number_formats import Format
 from rbdgen.operands import UNIT_VECTORS
 from rbdgen.protocol.directory import Extent
 from rbdgen.protocol.frames import IDENTITY_BYTES
+from rbdgen.protocol.loading import LOW_BITS
 from rbdgen.protocol.tasks import (
     CALIBRATE,
     FLAG_BITS,
@@ -35,6 +36,7 @@ from rbdgen.protocol.tasks import (
     ResultWord,
     Room,
     TaskFormat,
+    resident_format,
 )
 from rbdgen.schema.json_files import check, must_be, plain_fault, read_json, version_complaint
 
@@ -80,6 +82,13 @@ def _loading(tasks: TaskFormat) -> dict[str, Any]:
 
 LONGEST = Room((1 << 15) - 1, (1 << 15) - 1)
 """The longest packets of programs that a host may see: an engine's own are shorter."""
+
+
+def programs_tasks(functions: Iterable[FunctionFormat] = ()) -> TaskFormat:
+    """The streams of an engine whose programs have these functions, as far as a host must know them."""
+    return resident_format(LOW_BITS, LONGEST, functions)
+
+
 MOST_ENTRIES = 1 << 20
 """Of a vector or matrix."""
 

@@ -14,19 +14,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from rbdgen.errors import ConfigError, LinkError
 from rbdgen.host.exchanges import Access, Progress
 from rbdgen.host.held import Held, Link, quietly
 from rbdgen.host.manifest import (
-    LONGEST,
     MANIFEST_FILE,
     Manifest,
     ProgramFacts,
     manifest_from,
+    programs_tasks,
     read_manifest,
 )
 from rbdgen.host.parameters import check_parameters, raw_parameters
-from rbdgen.protocol.directory import IDENTITY_WORDS, SLOT_WORDS, SLOTS, Entry, read_slot
+from rbdgen.protocol.directory import (
+    IDENTITY_WORDS,
+    SLOT_WORDS,
+    SLOTS,
+    Entry,
+    read_slot,
+    told_name,
+    values_check,
+)
 from rbdgen.protocol.loading import (
     BLOCK_BYTES,
     CONSTANT,
@@ -39,14 +49,14 @@ from rbdgen.protocol.loading import (
     block_packets,
     blocks,
     load_packets,
+    read_block,
     read_packets,
     target_of,
     told_word,
 )
 from rbdgen.protocol.packets import header
-from rbdgen.protocol.tasks import TaskFormat, resident_format
+from rbdgen.protocol.tasks import TaskFormat
 
-WORD_MASK = (1 << LOW_BITS) - 1
 PROGRAM_FILE = "program.bin"
 """The name of a program's file beside its manifest."""
 
@@ -85,7 +95,24 @@ class Program:
     @property
     def entry(self) -> Entry:
         """What stands of it in the directory."""
-        return Entry(self.manifest.identity, self.manifest.robot, self.facts.extent)
+        name = told_name(self.manifest.robot)
+        return Entry(self.manifest.identity, name, self.facts.extent)
+
+    def given(self, raw: Mapping[int, int]) -> list[Write]:
+        """What writes all of its parameters: these raw values by their numbers, and its own."""
+        facts, mask = self.facts, (1 << LOW_BITS) - 1
+        places = {
+            facts.parameter + number * facts.parameter_step: number
+            for number in range(len(self.manifest.tasks.parameters))
+        }
+        writes = []
+        for block in self.blocks:
+            own = read_block(np.frombuffer(block, "<u4").tolist()) or []
+            writes += [w for w in own if w.target == CONSTANT and w.address in places]
+        return [
+            replace(w, data=raw[number] & mask) if (number := places[w.address]) in raw else w
+            for w in writes
+        ]
 
     def write(self, folder: Path) -> None:
         """Write both files into a folder, which is made if need be."""
@@ -135,10 +162,12 @@ class Programs(Held):
         """In the order in which they were loaded."""
         self.values: dict[bytes, dict[int, int]] = {}
         """Raw values of parameters by their numbers, of programs by their identities."""
+        self.slots: list[Entry | None] | None = None
+        """What is in each slot of the directory, as this host left it; None where that is not known."""
 
     def load(self, program: Program, progress: Progress = quietly) -> None:
-        """Load a program, unless it is there; whatever is in its way is taken out. LinkError for one that is for
-        another engine, and where the device does not answer."""
+        """Load a program with its own parameters, unless it is there; whatever is in its way is taken out. LinkError
+        for one that is for another engine, and where the device does not answer."""
         if program.facts.engine != self.identity:
             raise LinkError(
                 f"device: has engine {self.identity.hex()}, and program {program.manifest.name} is for "
@@ -148,7 +177,8 @@ class Programs(Held):
             if self.epoch is None:
                 self.epoch = self.link.epoch
             # what was there before a reset is loaded again first
-            self.mended(lambda epoch: self._load(program, progress, epoch))
+            self.mended(lambda epoch: self._load(program, {}, progress, epoch))
+            self.values.pop(program.manifest.identity, None)
             clashing = program.facts.extent.clashes
             others = [p for p in self.held if p != program]
             self.held = [p for p in others if not clashing(p.facts.extent)] + [program]
@@ -163,26 +193,12 @@ class Programs(Held):
         with self.access.call():
             self.require(program)
             kept = self.values.get(program.manifest.identity, {}) | raw
-            self.mended(lambda epoch: self._write(program, kept, epoch))
+            self.mended(
+                lambda epoch: self._write(
+                    program, kept, self.slots or self._slots(epoch), quietly, epoch
+                )
+            )
             self.values[program.manifest.identity] = kept
-
-    def _write(self, program: Program, values: Mapping[int, int], epoch: int | None) -> None:
-        """Write values of parameters, between whose writing no task is computed."""
-        facts = program.facts
-        constants = [
-            Write(CONSTANT, facts.parameter + number * facts.parameter_step, raw & WORD_MASK)
-            for number, raw in values.items()
-        ]
-        self._steps(
-            program,
-            [
-                load_packets(_none((), (), program.entry)),
-                load_packets(constants),
-                block_packets([b for b in program.blocks if target_of(b) == ROUTINE]),
-            ],
-            quietly,
-            epoch,
-        )
 
     def entries(self) -> list[Entry]:
         """The programs that are there, whoever loaded them."""
@@ -199,10 +215,8 @@ class Programs(Held):
     def again(self, epoch: int) -> str:
         names = [program.manifest.robot for program in self.held]
         for program in self.held:
-            self._load(program, quietly, epoch)
-            values = self.values.get(program.manifest.identity)
-            if values:
-                self._write(program, values, epoch)
+            values = self.values.get(program.manifest.identity, {})
+            self._load(program, values, quietly, epoch)
         if not names:
             return ""
         return (
@@ -213,14 +227,27 @@ class Programs(Held):
         """Tell the link how long packets of all functions are."""
         functions = [f for p in self.held for f in p.manifest.tasks.functions.values()]
         coded = [replace(f, name=str(f.code)) for f in functions]
-        self.link.learn(resident_format(LOW_BITS, LONGEST, coded))
+        self.link.learn(programs_tasks(coded))
 
-    def _load(self, program: Program, progress: Progress, epoch: int | None) -> None:
-        """Load a program, unless it is there."""
-        slots = self._slots(epoch)
-        entry = program.entry
-        if entry in slots:
-            return
+    def _load(
+        self, program: Program, values: Mapping[int, int], progress: Progress, epoch: int | None
+    ) -> None:
+        """Load a program with these raw values of parameters by their numbers, unless it is there."""
+        self.slots = self._slots(epoch)
+        if replace(program.entry, values=values_check(values)) not in self.slots:
+            self._write(program, values, self.slots, progress, epoch)
+
+    def _write(
+        self,
+        program: Program,
+        values: Mapping[int, int],
+        slots: list[Entry | None],
+        progress: Progress,
+        epoch: int | None,
+    ) -> None:
+        """The same, of one that is not in these ``slots``, or with other values: then parameters alone are written."""
+        entry = replace(program.entry, values=values_check(values))
+        there = any(own is not None and own.identity == entry.identity for own in slots)
         gone = [k for k, own in enumerate(slots) if own and own.extent.clashes(entry.extent)]
         free = next((k for k, own in enumerate(slots) if own is None), None)
         slot = gone[0] if gone else free
@@ -234,12 +261,17 @@ class Programs(Held):
             # packet
             load_packets(w for k in gone for w in _slot_writes(k, [0] * IDENTITY_WORDS)),
             load_packets(_none(slots, gone, entry)),
-            block_packets([b for b in program.blocks if target_of(b) != ROUTINE]),
-            block_packets([b for b in program.blocks if target_of(b) == ROUTINE]),
+            [] if there else block_packets(b for b in program.blocks if target_of(b) != ROUTINE),
+            load_packets(program.given(values)) if there or values else [],
+            block_packets(b for b in program.blocks if target_of(b) == ROUTINE),
             load_packets(_slot_writes(slot, entry.words())[IDENTITY_WORDS:]),
             load_packets(_slot_writes(slot, entry.words())[:IDENTITY_WORDS]),
         ]
+        # until all is written nothing is known
+        self.slots = None
         self._steps(program, steps, progress, epoch)
+        self.slots = [None if k in gone else own for k, own in enumerate(slots)]
+        self.slots[slot] = entry
 
     def _steps(
         self,
@@ -251,7 +283,7 @@ class Programs(Held):
         """Send packets, those of each step when the step before was answered."""
         total = sum(map(len, steps))
         done = 0
-        for packets in steps:
+        for packets in filter(None, steps):
             begin = done
             results = self.link.exchange(
                 packets, lambda own, _, begin=begin: progress(begin + own, total), epoch

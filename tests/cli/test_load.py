@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rbdgen.cli.main import main
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true_shell
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.resident import EmulatedEngine
 from tests.conftest import design
 from tests.host.native import on_serial
 

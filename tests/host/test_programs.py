@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Options, golden, load_robot, parameter_values
+from rbdgen.emulated_engine import EmulatedEngine, serve_engine
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
@@ -21,7 +23,7 @@ from rbdgen.machines.engine.core import LANES, Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.protocol.directory import Entry
-from rbdgen.resident import EmulatedEngine, compile_program, load_robot_into, serve_engine
+from rbdgen.resident import compile_program, load_robot_into
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
 from tests.conftest import few
@@ -164,7 +166,7 @@ def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
     device = Driver.open(program("ur5", ("id", "m")), Noise(shell, 0.002, seed), attempts=1000)
     quiet = memories(program("ur5", ("id", "m")))
     assert shell.memories.columns == quiet.columns
-    assert np.array_equal(shell.memories.banks, quiet.banks)
+    assert shell.memories.banks == quiet.banks
     assert right(device, "ur5")
 
 
@@ -188,6 +190,56 @@ def test_parameters_are_loaded_by_name(lanes: int) -> None:
         device.calibrate({name: 1e6})
     with pytest.raises(ConfigError, match=r"^parameter 'x': this accelerator has no such"):
         device.calibrate({"x": 1.0})
+
+
+def test_a_program_that_is_opened_again_has_its_own_parameters() -> None:
+    arm = load_robot("pendulum2")
+    other = varied_robot(arm, np.random.default_rng(1))
+    options = Options(functions=("id",), machine="engine", calibratable=True)
+    made = compile_program(arm, options, ENGINE)
+    shell = Torn(ENGINE)
+    before = memories(made)
+    device = Driver.open(made, shell)
+    assert shell.memories.banks == before.banks
+    entry = device.programs.entries()[0]
+    came = shell.came
+    device.calibrate(parameter_values(arm, other))
+    changing = shell.came - came
+    assert changing < 3000
+    (told,) = device.programs.entries()
+    assert told != entry
+    assert told.identity == entry.identity
+    assert shell.memories.banks != before.banks
+    assert right(Driver.open(made, shell), "pendulum2")
+    assert shell.memories.banks == before.banks
+    # cut off anywhere, the next one that opens it finds it whole, with its own parameters
+    for cut in range(0, changing, 37):
+        device = Driver.open(made, shell, patience=1, seconds=1.0)
+        shell.left = cut
+        with contextlib.suppress(LinkError):
+            device.calibrate(parameter_values(arm, other))
+        shell.left = 1 << 40
+        assert right(Driver.open(made, shell), "pendulum2")
+        assert shell.memories.banks == before.banks
+        assert shell.memories.columns == before.columns
+
+
+@pytest.mark.parametrize("name", ["ur5", "a_robot_with_a_name_of_many_letters", "ü" * 20])
+def test_the_same_robot_is_not_loaded_beside_itself(name: str) -> None:
+    shell = EmulatedEngine(ENGINE)
+    engine = Engine.open(shell)
+    robot = replace(load_robot("pendulum2"), name=name)
+    options = Options(functions=("id",), machine="engine")
+    load_robot_into(engine, robot, options)
+    load_robot_into(engine, load_robot("ur5"), options)
+    written = shell.accepted
+    again = load_robot_into(engine, robot, options)
+    assert shell.accepted - written < 500
+    assert right(again, "pendulum2")
+    assert len(engine.robots) == 2
+    # with other functions it is another program
+    load_robot_into(engine, robot, Options(functions=("id", "m"), machine="engine"))
+    assert len(engine.robots) == 3
 
 
 def test_robots_come_by_datagrams_as_well(tmp_path: Path) -> None:

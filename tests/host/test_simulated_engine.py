@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.errors import RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.programs import Program
@@ -18,7 +19,7 @@ from rbdgen.machines.engine.resident import Resident
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.protocol.directory import Entry
 from rbdgen.protocol.links import Addresses
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen_hw.emit import engine_verilog, link_verilog, udp_verilog
 from rbdgen_hw.shells.ethernet import GMII
 from rbdgen_sim.device import SimulatedStation, build_device, build_station

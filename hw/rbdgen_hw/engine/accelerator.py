@@ -8,7 +8,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.compiler import Design
-from rbdgen.machines.engine.loading import Image, writes
+from rbdgen.machines.engine.loading import writes
+from rbdgen.machines.engine.memories import Memories
 from rbdgen_hw.engine.cores import EngineCores
 from rbdgen_hw.engine.parameters import ParameterLoader
 from rbdgen_hw.library import SharedComponent, forward, instantiate
@@ -32,7 +33,7 @@ class EngineAccelerator(SharedComponent):
         m = Module()
         machine, tasks = self.design.engine, self.design.tasks
         program = machine.program
-        image = Image.of(program.core, program.layout.bits, writes(program, tasks.functions))
+        image = Memories.of(program.core, writes(program, tasks.functions))
         cores = EngineCores(program.core, machine.cores, "engine", image, machine.dealt)
         instantiate(m, platform, "engine", cores)
         if not tasks.parameters:

@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import Image
+from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.program import HEADER, LAST_WORD, WORD
 from rbdgen.protocol.loading import CONSTANT
 from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, Flag
@@ -31,7 +31,7 @@ class EngineCore(SharedComponent):
     of a result. ``offers`` a task of function ``code``; ``ready``: of the ``choice``, and there is room for the words
     that it ``needs``; ``start`` takes what is ready. ``relay``: it is so many cycles behind the ``beat``."""
 
-    def __init__(self, core: Core, image: Image, relay: int = 0) -> None:
+    def __init__(self, core: Core, image: Memories, relay: int = 0) -> None:
         self.core = core
         self.image = image
         self.relay = relay

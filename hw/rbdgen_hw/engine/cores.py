@@ -15,8 +15,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import WORD_NUMBER_BITS, Image
-from rbdgen.machines.engine.program import Layout
+from rbdgen.machines.engine.loading import WORD_NUMBER_BITS
+from rbdgen.machines.engine.memories import Memories
 from rbdgen.protocol.loading import PROGRAM, ROTATING
 from rbdgen.protocol.tasks import FUNCTION_BITS, Packing
 from rbdgen_hw.engine.core import EngineCore
@@ -40,14 +40,14 @@ class EngineCores(SharedComponent):
         core: Core,
         cores: int = 1,
         name: str = "",
-        image: Image | None = None,
+        image: Memories | None = None,
         dealt: bool = False,
     ) -> None:
         self.core = core
         self.count = cores
         self.packing = Packing((core.width,), 1 if dealt else cores)
         self.module_name = name
-        self.image = image or Image.of(core, Layout(core).bits, ())
+        self.image = image or Memories(core)
         beats = stream.Signature(self.packing.row_bits)
         super().__init__(
             {

@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import WAITING, Core
-from rbdgen.machines.engine.loading import Image
+from rbdgen.machines.engine.memories import Memories
 from rbdgen.protocol.loading import LIMIT
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
 from rbdgen_hw.engine.loading import LOAD, Routines
@@ -32,7 +32,7 @@ class Intake(SharedComponent):
     of its words the first is on ``word`` until ``next``. ``between``: a header comes next;
     ``reading``: that is not known yet."""
 
-    def __init__(self, core: Core, image: Image) -> None:
+    def __init__(self, core: Core, image: Memories) -> None:
         self.core = core
         self.image = image
         self.module_name = f"intake_{core.width}x{core.words}_{core.limits}"

@@ -9,7 +9,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import Core
-from rbdgen.machines.engine.loading import PART_BITS, Image, routine_parts
+from rbdgen.machines.engine.loading import PART_BITS, routine_parts
+from rbdgen.machines.engine.memories import Memories
 from rbdgen.protocol.loading import ADDRESS_BITS, DATA_BITS, ROUTINE, TARGET_BITS
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen_hw.library import SharedComponent
@@ -23,7 +24,7 @@ LOAD = data.StructLayout(
 class Routines(SharedComponent):
     """A part of the table of routines: the ``entry`` of a function's ``code``, in the same cycle."""
 
-    def __init__(self, core: Core, part: int, image: Image) -> None:
+    def __init__(self, core: Core, part: int, image: Memories) -> None:
         self.part = part
         self.image = image
         self.layout = data.StructLayout(dict(routine_parts(core)[part]))
@@ -32,7 +33,7 @@ class Routines(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        init = [self.layout.from_bits(word) for word in self.image.routines[self.part]]
+        init = [self.layout.from_bits(word) for word in self.image.parts[self.part]]
         table = Memory(shape=self.layout, depth=1 << FUNCTION_BITS, init=init)
         m.submodules.table = table
         writing, reading = table.write_port(), table.read_port(domain="comb")

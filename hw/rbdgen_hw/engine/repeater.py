@@ -14,7 +14,8 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.functions.quantities import COUNT
 from rbdgen.machines.engine.core import CIRCLING, Core
-from rbdgen.machines.engine.loading import REPEATS, Image
+from rbdgen.machines.engine.loading import REPEATS
+from rbdgen.machines.engine.memories import Memories
 from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, TAG_BITS, Flag
 from rbdgen_hw.engine.loading import LOAD, Routines
 from rbdgen_hw.fifo import BypassFifo
@@ -34,7 +35,7 @@ class Repeater(SharedComponent):
     """Between the streams ``i`` and ``o`` and those of a core, ``tasks`` and ``results``. ``between``, ``reading`` and
     ``last`` are those of a core, and ``own_between`` and so on the core's; ``idle``: no task is here or circles."""
 
-    def __init__(self, core: Core, image: Image) -> None:
+    def __init__(self, core: Core, image: Memories) -> None:
         self.core = core
         self.image = image
         self.module_name = f"repeater_{core.width}x{core.kept}"

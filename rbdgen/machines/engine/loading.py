@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
@@ -19,7 +19,7 @@ from rbdgen.protocol.loading import (
     ROUTINE,
     Write,
 )
-from rbdgen.protocol.tasks import FUNCTION_BITS, FunctionFormat
+from rbdgen.protocol.tasks import FunctionFormat
 
 COLUMN_NUMBER_BITS = 4
 """Bits of the number of a column of program memory, above that of its word. Other addresses are: a word above its bank,
@@ -148,40 +148,3 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
             address = functions[name].code << PART_BITS | part
             yield Write(ROUTINE, address, packed(fields, values))
     yield Write(ROTATING, 0, program.rotating)
-
-
-@dataclass(frozen=True)
-class Image:
-    """What memories hold when writes are done: program memory by ``columns``, ``banks``, ``limits``, ``routines`` by
-    part, and how many words rotate."""
-
-    columns: Sequence[Sequence[int]]
-    banks: Sequence[Sequence[int]]
-    limits: Sequence[int]
-    routines: Sequence[Sequence[int]]
-    rotating: int
-
-    @classmethod
-    def of(cls, core: Core, bits: int, words: Iterable[Write]) -> Image:
-        """The image of these writes into a core whose program words have so many bits."""
-        memories = {
-            PROGRAM: [[0] * core.depth for _ in range(columns(bits))],
-            CONSTANT: [[0] * core.words for _ in range(core.banks)],
-            ROUTINE: [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)],
-            LIMIT: [[0] * (2 * core.limits)],
-        }
-        below = {CONSTANT: core.bank_bits, ROUTINE: PART_BITS, LIMIT: 0}
-        rotating = core.words
-        for word in words:
-            if word.target == ROTATING:
-                rotating = word.data
-                continue
-            if word.target == PROGRAM:
-                column, number = divmod(word.address, 1 << WORD_NUMBER_BITS)
-                memories[PROGRAM][column][number] = word.data
-                continue
-            number, part = divmod(word.address, 1 << below[word.target])
-            memories[word.target][part][number] = word.data
-        return cls(
-            memories[PROGRAM], memories[CONSTANT], memories[LIMIT][0], memories[ROUTINE], rotating
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -35,17 +35,26 @@ START_PART = 1
 
 
 class Memories:
-    """The memories of a ``core``, and its directory: all zeros in the beginning."""
+    """The memories of a ``core``, and its directory, as bits: program memory by ``columns``, ``banks`` of constants,
+    ``limits`` of operands, entries of routines by ``parts``, and how many words rotate. All zeros in the beginning."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.layout = Layout(core)
         self.columns = [[0] * core.depth for _ in range(columns(self.layout.bits))]
-        self.banks = np.zeros((core.banks, core.words), np.int64)
+        self.banks = [[0] * core.words for _ in range(core.banks)]
         self.limits = [0] * (2 * core.limits)
         self.parts = [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)]
         self.directory = [0] * DIRECTORY_WORDS
         self.rotating = core.words
+
+    @classmethod
+    def of(cls, core: Core, writes: Iterable[Write]) -> Memories:
+        """Memories into which this was written."""
+        made = cls(core)
+        for own in writes:
+            made.write(own)
+        return made
 
     def write(self, own: Write) -> None:
         """What a write does."""
@@ -55,9 +64,9 @@ class Memories:
             self.columns[column][number] = own.data
         elif own.target == CONSTANT:
             word, bank = divmod(address, 1 << core.bank_bits)
-            self.banks[bank, word] = _signed(own.data, core.width)
+            self.banks[bank][word] = own.data
         elif own.target == LIMIT:
-            self.limits[address] = _signed(own.data, core.width + 1)
+            self.limits[address] = own.data
         elif own.target == ROUTINE:
             code, part = divmod(address, 1 << PART_BITS)
             # there are as many parts as a core has, of four
@@ -90,13 +99,15 @@ class Memories:
         numbers = range(start["start"], start["last"] + 1)
         words = [self._word(number) for number in numbers]
         stages = self.entry(code, RESULT_PART)["relevant"].bit_length() + 1
-        core, banks = self.core, self.banks
+        core = self.core
+        banks = _signed(self.banks, core.width)
         return Loaded(core, self.layout, words, stages, self.results(code), self.rotating, banks)
 
     def outside(self, code: int, raw: np.ndarray) -> np.ndarray:
         """The tasks (n,) with an operand of ``raw`` (n, words) outside its limits."""
         first = 2 * self.entry(code, TASK_PART)["limits"]
-        bounds = np.array(self.limits[first : first + 2 * raw.shape[1]], np.int64).reshape(-1, 2)
+        limits = _signed(self.limits[first : first + 2 * raw.shape[1]], self.core.width + 1)
+        bounds = limits.reshape(-1, 2)
         # the upper one is the first that is outside
         return np.any((raw < bounds[:, 0]) | (raw >= bounds[:, 1]), axis=1)
 
@@ -104,7 +115,7 @@ class Memories:
         return sum(column[number] << DATA_BITS * k for k, column in enumerate(self.columns))
 
 
-def _signed(data: int, bits: int) -> int:
-    """The number that so many low bits are, in two's complement."""
-    low = data & (1 << bits) - 1
+def _signed(data: Sequence[int] | Sequence[Sequence[int]], bits: int) -> np.ndarray:
+    """The numbers that so many low bits are, in two's complement."""
+    low = np.array(data, np.int64) & (1 << bits) - 1
     return low - (low >> bits - 1 << bits)
