@@ -14,6 +14,8 @@ import numpy as np
 
 from rbdgen.errors import ConfigError, short
 
+LARGEST = 1e30
+"""Largest length, angle, mass or moment that is read, lest products overflow. Limits may be larger."""
 UNIT_TOLERANCE = 1e-6
 """Largest distance of the square of a unit vector's length in q from 1."""
 UNIT_VECTORS = {2: "(cos, sin)", 4: "a quaternion (x, y, z, w)"}

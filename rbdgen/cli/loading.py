@@ -20,7 +20,7 @@ from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import Setup
 from rbdgen.report.columns import table
-from rbdgen.report.files import check_writable, read_config, with_overrides
+from rbdgen.report.files import check_writable, read_config, with_overrides, write_files
 from rbdgen.resident import compile_program
 
 SCHEMA = "rbdgen.load/1"
@@ -106,7 +106,7 @@ def load(args: argparse.Namespace) -> None:
             program = _program(args, shape, engine, progress)
             compiled = time.perf_counter() - begin
             if args.output is not None:
-                program.write(args.output)
+                write_files(program.files, args.output)
             begin = time.perf_counter()
             engine.load(program)
             loaded = time.perf_counter() - begin

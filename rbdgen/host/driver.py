@@ -24,6 +24,7 @@ from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Pro
 from rbdgen.host.held import Held
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, programs_tasks
 from rbdgen.host.parameters import Parameters
+from rbdgen.host.payloads import Payloads
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
@@ -120,6 +121,7 @@ class Driver:
         own = isinstance(link, ByteLink) and getattr(link.transport, "in_process", False)
         self.access = programs.access if programs else Access(own)
         self.parameters = Parameters(manifest.tasks, link, self.access)
+        self.payloads = Payloads(manifest)
         self.program, self.programs = program, programs
         if program is not None and programs is None:
             if isinstance(link, StreamLink):
@@ -330,12 +332,34 @@ class Driver:
         return results[0] if len(results) == 1 else tuple(results)
 
     def calibrate(self, values: Mapping[str, float]) -> None:
-        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`). Where the device is reset, they are
-        loaded again, with a warning.
+        """Load inertial parameters by name (see :func:`rbdgen.parameter_values`), of the robot with what it carries.
+        Where the device is reset, they are loaded again, with a warning.
 
         ConfigError for a name that there is not and a value that is no number or outside its declared range, LinkError
         where one was lost.
         """
+        self._load_parameters(values)
+        self.payloads.loaded(values)
+
+    def payload(
+        self,
+        link: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        moments: Sequence[float] = (0.0,) * 6,
+    ) -> None:
+        """What a link carries from now on, instead of what it carried before: a mass (kg), nothing where that is 0, its
+        centre in the link's frame (3, m), its moments of inertia about that (6, kg·m²: xx, yy, zz, xy, xz, yz).
+
+        ConfigError for a link that there is not or that does not move, for what is no payload, and where a parameter
+        would be outside its declared range; LinkError where one was lost.
+        """
+        carried = self.payloads.with_payload(link, mass, com, moments)
+        self._load_parameters(self.payloads.changed(carried))
+        self.payloads.carried = carried
+
+    def _load_parameters(self, values: Mapping[str, float]) -> None:
+        """Load parameters by name."""
         if self.programs is not None and self.program is not None:
             self.programs.calibrate(self.program, values)
         else:

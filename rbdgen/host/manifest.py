@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -108,12 +108,22 @@ def check_consistency(content: Mapping[str, Any], tasks: TaskFormat) -> None:
         _check_function(f"functions.{name}", function, content["vectors"])
     for k, parameter in enumerate(content["parameters"]):
         _check_limits(f"parameters[{k}]", parameter)
+    _check_payloads(content)
     _check_places(content, tasks)
     _check_same("", content, stream_keys(tasks))
     if not tasks.parameters and "loading" in content:
         raise ConfigError("loading must not be there without parameters")
     for name, function in functions.items():
         _check_same(f"functions.{name}.", function, packet_keys(tasks, name))
+
+
+def _check_payloads(content: Mapping[str, Any]) -> None:
+    """That what links carry adds to parameters that there are."""
+    known = {p["name"] for p in content["parameters"]}
+    for link, own in content.get("payloads", {}).items():
+        for name in own:
+            if name not in known:
+                raise must_be(f"payloads.{short(link)}", "of parameters that there are", name)
 
 
 def _check_same(path: str, content: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
@@ -303,7 +313,8 @@ class Manifest:
     """One accelerator: its ``identity`` (:mod:`rbdgen.host.manifest`), the layout of its packets, the shapes
     of vectors by name, and for each function its vectors, the golden function of the same results, what it is in a few
     words, and where its operand and result words belong, in their order. ``digest`` is of its Verilog, or of the
-    ``program`` that it is."""
+    ``program`` that it is; ``nominal`` are values of parameters by name, ``payloads`` what links' loads add to them,
+    and ``carried`` the loads that these values are with."""
 
     name: str
     robot: str
@@ -319,6 +330,9 @@ class Manifest:
     results: Mapping[str, tuple[Entry, ...]]
     digest: str = ""
     program: ProgramFacts | None = None
+    nominal: Mapping[str, float] = field(default_factory=dict)
+    payloads: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    carried: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 ManifestSource = Manifest | Path | str
@@ -415,6 +429,9 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         results,
         content["verilog_sha256"],
         program,
+        {p["name"]: p["nominal"] for p in content["parameters"]},
+        content.get("payloads", {}),
+        content["setup"].get("payload", {}),
     )
 
 

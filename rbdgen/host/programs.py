@@ -114,11 +114,20 @@ class Program:
             for w in writes
         ]
 
-    def write(self, folder: Path) -> None:
-        """Write both files into a folder, which is made if need be."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST_FILE).write_text(self.text, encoding="utf-8")
-        (folder / PROGRAM_FILE).write_bytes(b"".join(self.blocks))
+    @property
+    def files(self) -> dict[str, str | bytes]:
+        """What is in the files of its folder, by their names."""
+        return {MANIFEST_FILE: self.text, PROGRAM_FILE: b"".join(self.blocks)}
+
+    @property
+    def functions(self) -> list[bytes]:
+        """The blocks that write its functions."""
+        return [block for block in self.blocks if target_of(block) == ROUTINE]
+
+    @property
+    def needed(self) -> list[bytes]:
+        """Those that write all that these need."""
+        return [block for block in self.blocks if target_of(block) != ROUTINE]
 
 
 def image_of(writes: Iterable[Write]) -> bytes:
@@ -248,22 +257,15 @@ class Programs(Held):
         """The same, of one that is not in these ``slots``, or with other values: then parameters alone are written."""
         entry = replace(program.entry, values=values_check(values))
         there = any(own is not None and own.identity == entry.identity for own in slots)
-        gone = [k for k, own in enumerate(slots) if own and own.extent.clashes(entry.extent)]
-        free = next((k for k, own in enumerate(slots) if own is None), None)
-        slot = gone[0] if gone else free
-        if slot is None:
-            raise LinkError(
-                f"device: has {SLOTS} programs and no room for the name of another; reset it, or load one that takes "
-                "another's place"
-            )
+        slot, gone = _place(slots, entry)
         steps = [
             # the directory tells of nothing that is not whole: first of all, and at last, an identity, which is one
             # packet
             load_packets(w for k in gone for w in _slot_writes(k, [0] * IDENTITY_WORDS)),
             load_packets(_none(slots, gone, entry)),
-            [] if there else block_packets(b for b in program.blocks if target_of(b) != ROUTINE),
+            [] if there else block_packets(program.needed),
             load_packets(program.given(values)) if there or values else [],
-            block_packets(b for b in program.blocks if target_of(b) == ROUTINE),
+            block_packets(program.functions),
             load_packets(_slot_writes(slot, entry.words())[IDENTITY_WORDS:]),
             load_packets(_slot_writes(slot, entry.words())[:IDENTITY_WORDS]),
         ]
@@ -313,6 +315,18 @@ class Programs(Held):
                 )
             found[address] = told_word(result)
         return found
+
+
+def _place(slots: Sequence[Entry | None], entry: Entry) -> tuple[int, list[int]]:
+    """The slot of a program, and those of programs that it takes the place of. LinkError where all are taken."""
+    gone = [k for k, own in enumerate(slots) if own and own.extent.clashes(entry.extent)]
+    free = [k for k, own in enumerate(slots) if own is None]
+    if not gone and not free:
+        raise LinkError(
+            f"device: has {SLOTS} programs and no room for the name of another; reset it, or load one that takes "
+            "another's place"
+        )
+    return (gone or free)[0], gone
 
 
 def _none(slots: Sequence[Entry | None], gone: Sequence[int], entry: Entry) -> list[Write]:

@@ -13,6 +13,7 @@ import numpy as np
 from rbdgen.errors import short
 from rbdgen.model.joints import Joint
 from rbdgen.operands import number_of, numbers_of
+from rbdgen.payloads import pseudo_inertia
 from rbdgen.spatial import IDENTITY3, ZERO3, Matrix, Vector, constant_matrix, constant_vector
 
 
@@ -63,11 +64,7 @@ class Inertia:
     @classmethod
     def from_com(cls, mass: float, com: np.ndarray, rotational: np.ndarray) -> Inertia:
         """From mass (kg), centre of mass (3, m) and rotational inertia about it (3×3, kg·m²)."""
-        first = mass * np.asarray(com)
-        # Σ = tr(I)/2 · 1 − I, which undoes I = tr(Σ) 1 − Σ
-        about_com = 0.5 * np.trace(rotational) * np.eye(3) - rotational
-        second = about_com + mass * np.outer(com, com)
-        return cls(float(mass), constant_vector(first), constant_matrix(second))
+        return cls.from_pseudo(pseudo_inertia(mass, com, rotational))
 
     @property
     def rotational(self) -> np.ndarray:

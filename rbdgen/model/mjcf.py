@@ -30,7 +30,8 @@ from rbdgen.model.mujoco_model import Actuators, given_names, left_out, model_na
 from rbdgen.model.rigid_motions import about_axis, quaternion_matrix
 from rbdgen.model.robot import Robot
 from rbdgen.model.urdf import BASES, ROOT_JOINT, name_of
-from rbdgen.model.urdf_elements import LARGEST, check_directions, check_numbers, unless_zero
+from rbdgen.model.urdf_elements import check_directions, check_numbers, unless_zero
+from rbdgen.operands import LARGEST
 from rbdgen.protocol.identifiers import unused
 from rbdgen.spatial import IDENTITY3, ZERO3, Vector, constant_matrix, constant_vector
 

@@ -19,6 +19,7 @@ from rbdgen.errors import UnsupportedError, UrdfError, nearest, short
 from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
 from rbdgen.model.rigid_motions import fixed_axes_matrix, quaternion_matrix, rotation_fault
+from rbdgen.operands import LARGEST
 from rbdgen.spatial import Matrix, constant_matrix, constant_vector
 
 JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
@@ -29,9 +30,6 @@ JOINT_TYPES: dict[str, Callable[[Axis], Joint]] = {
     "floating": lambda axis: FreeFlyer(),
 }
 """Moving joint types of the format, each made from its axis (of a planar joint always z)."""
-
-LARGEST = 1e30
-"""Largest length, angle, mass or moment that is read, lest products overflow. Limits may be larger."""
 
 SHORTEST_AXIS = 1e-30
 """An axis that is shorter counts as zero: its direction would have lost its digits."""

@@ -19,14 +19,14 @@ from rbdgen.errors import ConfigError, UnsupportedError, nearest, short
 from rbdgen.model.body import Body, Inertia, MergedLink, Placement, inertia_faults
 from rbdgen.model.joints import Continuous, Cylindrical, Helical, Prismatic, Revolute
 from rbdgen.model.robot import FARTHEST, Robot, place_of
-from rbdgen.model.urdf_elements import LARGEST
 from rbdgen.operands import numbers_of
+from rbdgen.payloads import payload_inertia
 from rbdgen.spatial import constant_matrix, constant_vector
 
 Coordinates = float | Sequence[float]
 """Where a joint is: one number (of a continuous joint its angle), or one for each coordinate of q."""
-PAYLOAD_SIZES = (1, 4, 10)
-"""Numbers of a payload: its mass; its centre of mass; its moments of inertia about that."""
+POINT = 4
+"""Numbers of a payload without moments."""
 
 
 def locked(robot: Robot, values: Mapping[str, Coordinates]) -> Robot:
@@ -110,34 +110,28 @@ def with_payloads(robot: Robot, payloads: Mapping[str, Sequence[float]]) -> Robo
     """``robot`` with payloads on links by name, those of fixed joints included: mass (kg), and, as far as given, the
     centre of mass in the link's frame (3, m) and the moments of inertia about it in the frame's directions (6, kg·m²:
     xx, yy, zz, xy, xz, yz). ConfigError for a link that there is not or that does not move, and for what no body is."""
+    return carrying(robot, {link: _payload(link, numbers) for link, numbers in payloads.items()})
+
+
+def carrying(robot: Robot, loads: Mapping[str, Inertia]) -> Robot:
+    """``robot`` with more inertia on links by name, in their frames. ConfigError for a link that there is not or that
+    does not move."""
     bodies = list(robot.bodies)
-    for link, numbers in payloads.items():
+    for link, load in loads.items():
         i, place = place_of(robot, "payload", link)
         if i < 0:
             raise ConfigError(
                 f"payload: link {link!r} does not move, and what it carries has no effect; leave it out"
             )
-        inertia = _payload(link, numbers).expressed_in(place)
-        bodies[i] = replace(bodies[i], inertia=bodies[i].inertia + inertia)
+        bodies[i] = replace(bodies[i], inertia=bodies[i].inertia + load.expressed_in(place))
     return replace(robot, bodies=tuple(bodies))
 
 
 def _payload(link: str, numbers: Sequence[float]) -> Inertia:
     """A payload's inertia in the link's frame."""
-    given = numbers_of(f"payload: of link {link!r}", numbers)
-    if len(given) not in PAYLOAD_SIZES:
-        raise ConfigError(
-            f"payload: of link {link!r}: must be mass, or mass and centre (3), or those and moments (6), not "
-            f"{len(given)} numbers"
-        )
-    if not all(abs(x) <= LARGEST for x in given) or given[0] <= 0:
-        raise ConfigError(
-            f"payload: of link {link!r}: must be at most {LARGEST:g}, and its mass above 0, not {short(numbers)}"
-        )
-    mass, x, y, z, xx, yy, zz, xy, xz, yz = given + [0.0] * (10 - len(given))
-    moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    inertia = Inertia.from_com(mass, np.array([x, y, z]), moments)
-    faults = inertia_faults(inertia) if any(given[4:]) else ()
+    inertia = Inertia.from_pseudo(payload_inertia(link, numbers))
+    # a point has none of its own, and rounding may take some of it
+    faults = inertia_faults(inertia) if len(numbers_of("payload", numbers)) > POINT else ()
     if faults:
         raise ConfigError(
             f"payload: of link {link!r}: no body has this inertia: {faults[0]}; mend its moments"

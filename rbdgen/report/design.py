@@ -240,6 +240,18 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
     return entries
 
 
+def _payloads(design: Design) -> dict[str, Any]:
+    """What payloads add to parameters, of a design that has some."""
+    calibration = design.network.calibration
+    if calibration is None:
+        return {}
+    loaded = {p.word.name for p in design.network.parameters}
+    effects = {}
+    for link, own in calibration.payloads().items():
+        effects[link] = {name: row for name, row in own.items() if name in loaded}
+    return {"payloads": effects}
+
+
 def _tree(robot: Robot) -> list[dict[str, Any]]:
     """The robot's joints, each with what it carries and is on, and the one that it follows, if it does."""
     rows = []
@@ -299,6 +311,7 @@ def manifest(
         "vectors": vector_shapes(design),
         "functions": {name: _function_entry(design, name) for name in tasks.functions},
         "parameters": _parameter_entries(design),
+        **_payloads(design),
         **stream_keys(tasks),
         "ii_cycles": design.ii,
         "clock_mhz": round(design.machine.device.megahertz, 3),

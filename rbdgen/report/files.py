@@ -86,18 +86,21 @@ def _unwritable(directory: Path, error: OSError, option: str) -> ConfigError:
     )
 
 
-def write_files(files: Mapping[str, str], directory: Path, option: str = "-o") -> list[Path]:
-    """Write ``files`` (name to text) into ``directory`` all at once; ConfigError if it cannot be written. ``option`` is
-    what chooses another directory."""
+def write_files(
+    files: Mapping[str, str | bytes], directory: Path, option: str = "-o"
+) -> list[Path]:
+    """Write ``files`` (name to content) into ``directory`` all at once; ConfigError if it cannot be written. ``option``
+    is what chooses another directory."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # inside the directory, so that files move within one file system, each in one step
         staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=directory))
         try:
-            for name, text in files.items():
+            for name, content in files.items():
                 for folder in (staging, directory):
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (staging / name).write_text(text, encoding="utf-8")
+                raw = content if isinstance(content, bytes) else content.encode()
+                (staging / name).write_bytes(raw)
             for name in files:
                 (staging / name).replace(directory / name)
         finally:

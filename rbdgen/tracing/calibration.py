@@ -17,36 +17,28 @@ import numpy as np
 
 from rbdgen.errors import ConfigError
 from rbdgen.model.body import Body, Inertia
-from rbdgen.model.robot import Robot
+from rbdgen.model.robot import Robot, places_of
+from rbdgen.model.variants import carrying
+from rbdgen.payloads import ENTRIES, payload_inertia
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.spatial import Scalar
 from rbdgen.tracing.equivalent import EquivalentRobot, equivalent, kept_in_place, regrouped
 from rbdgen.tracing.words import Word
 
-ENTRIES = {
-    "m": (3, 3),
-    "hx": (0, 3),
-    "hy": (1, 3),
-    "hz": (2, 3),
-    "sxx": (0, 0),
-    "sxy": (0, 1),
-    "sxz": (0, 2),
-    "syy": (1, 1),
-    "syz": (1, 2),
-    "szz": (2, 2),
-}
-"""Entries of a pseudo-inertia (4×4) by name: mass, first moment, second moment."""
 ROTORS = tuple(f"r{k}" for k in range(6))
 """The rotors' inertias of a body's joint by degree of freedom."""
 PARAMETERS = "parameters"
 """The vector that they are entries of."""
 TOLERANCE = 0.2
 """By how much a calibrated link may differ: its mass, its extent in any direction, its centre of mass in units of its
-radius of gyration, and the rotors of its joint."""
+radius of gyration, and the rotors of its joint. What it carries by the robot's setup may be anything that is no heavier
+and no farther from the link's origin, or nothing."""
 VARIATIONS = 64
 """Robots that differ so, by which ranges are found."""
 HEADROOM = 1.25
 """Over the largest distance of these from the robot that was given."""
+ROUNDING = 1e-12
+"""What a payload of 1 kg, or of 1 kg·m², adds to a parameter at least, if anything."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +138,35 @@ class Calibration:
         entries = [(p.body, p.entry) for p in self.parameters]
         return _values(robot, self.frames, entries)
 
+    def payloads(self) -> dict[str, dict[str, list[float]]]:
+        """By link and parameter what each entry of the pseudo-inertia of a payload on that link, in its frame, adds to
+        the parameter, in the order of :data:`rbdgen.payloads.ENTRIES`. Links that no joint moves are left out, and
+        parameters to which nothing is added."""
+        robot = self.robot
+        entries = [(p.body, p.entry) for p in self.parameters]
+        nominal = _values(robot, self.frames, entries)
+        found = {}
+        for link, (i, place) in places_of(robot).items():
+            if i < 0:
+                continue
+            columns = []
+            for row, column in ENTRIES.values():
+                unit = np.zeros((4, 4))
+                unit[row, column] = unit[column, row] = 1.0
+                added = Inertia.from_pseudo(unit).expressed_in(place)
+                bodies = list(robot.bodies)
+                bodies[i] = replace(bodies[i], inertia=bodies[i].inertia + added)
+                loaded = replace(robot, bodies=tuple(bodies))
+                columns.append(_values(loaded, self.frames, entries) - nominal)
+            effects = np.column_stack(columns)
+            # what rounding leaves of a difference is nothing
+            effects[np.abs(effects) < ROUNDING] = 0.0
+            own = zip(self.parameters, effects, strict=True)
+            found[link] = {
+                p.word.name: [float(f"{x:.12g}") for x in row] for p, row in own if row.any()
+            }
+        return found
+
     def applied(self, values: Sequence[Scalar]) -> Robot:
         """The equivalent robot with these scalars for parameters; all other entries are zero."""
         given: dict[int, dict[str, Scalar]] = defaultdict(dict)
@@ -183,6 +204,34 @@ def parameter_values(nominal: Robot, robot: Robot) -> dict[str, float]:
     return named
 
 
+def _loads(robot: Robot) -> dict[str, Inertia]:
+    """What its links carry, as its setup says."""
+    payloads = (robot.setup or {}).get("payload") or {}
+    there = places_of(robot)
+    return {
+        link: Inertia.from_pseudo(payload_inertia(link, numbers))
+        for link, numbers in payloads.items()
+        # of a link that was cut off nothing is left
+        if there.get(link, (-1,))[0] >= 0
+    }
+
+
+def _varied_load(load: Inertia, rng: np.random.Generator) -> Inertia:
+    """A load of at most so much mass, whose centre is at most as far from the link's origin, in any direction."""
+    share = rng.uniform()
+    com = np.array(load.first_moment) / load.mass
+    about_com = np.array(load.second_moment) - load.mass * np.outer(com, com)
+    direction = rng.normal(size=3)
+    # evenly in a ball
+    length = np.cbrt(rng.uniform()) * np.linalg.norm(com)
+    com = length * direction / np.linalg.norm(direction)
+    pseudo = np.empty((4, 4))
+    pseudo[:3, :3] = about_com + load.mass * np.outer(com, com)
+    pseudo[:3, 3] = pseudo[3, :3] = load.mass * com
+    pseudo[3, 3] = load.mass
+    return Inertia.from_pseudo(share * pseudo)
+
+
 def _left_entries(cheap: Robot) -> list[BodyEntry]:
     """Entries that regrouping leaves of the bodies of an equivalent robot, and the rotors of their joints."""
     entries = []
@@ -204,8 +253,11 @@ def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calib
     nominal = _values(robot, frames, entries)
     rng = np.random.default_rng(seed)
     rows = [nominal]
+    loads = _loads(robot)
+    bare = carrying(robot, {link: -load for link, load in loads.items()})
     for _ in range(VARIATIONS - 1):
-        other = varied_robot(robot, rng)
+        other = varied_robot(bare, rng)
+        other = carrying(other, {link: _varied_load(load, rng) for link, load in loads.items()})
         rows.append(_values(other, frames, entries))
     varied = np.array(rows)
     largest = np.max(np.abs(varied - nominal), axis=0)

@@ -8,12 +8,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rbdgen import Options, golden, load_robot, parameter_values
+from rbdgen import Options, bit_true, compile_robot, golden, load_robot, parameter_values
 from rbdgen.emulated_engine import EmulatedEngine, serve_engine
 from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
@@ -22,7 +23,10 @@ from rbdgen.host.programs import PROGRAM_FILE, Program, read_program
 from rbdgen.machines.engine.core import LANES, Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident, read_identity
+from rbdgen.model import Setup, with_payloads
+from rbdgen.model.robot import Robot
 from rbdgen.protocol.directory import Entry
+from rbdgen.report.files import write_files
 from rbdgen.resident import compile_program, load_robot_into
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
@@ -224,6 +228,71 @@ def test_a_program_that_is_opened_again_has_its_own_parameters() -> None:
         assert shell.memories.columns == before.columns
 
 
+TOOL = """
+<link name="tool0"/>
+<joint name="tool" type="fixed">
+  <parent link="wrist_3_link"/> <child link="tool0"/> <origin xyz="0 0.1 0.02" rpy="0.3 0 1.5"/>
+</joint>
+"""
+"""A link that is fixed to the last one of an arm."""
+
+
+@pytest.mark.parametrize("as_program", [True, False])
+def test_what_a_link_carries_is_changed_by_name(as_program: bool, tmp_path: Path) -> None:
+    file = tmp_path / "ur5.urdf"
+    text = (resources.files("rbdgen.model") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
+    file.write_text(text.replace("</robot>", TOOL + "</robot>"), encoding="utf-8")
+    largest = {
+        "wrist_3_link": (2.0, 0.0, 0.0, 0.1),
+        "tool0": (1.0, 0.05, 0.0, 0.0, *[1e-3] * 3, *[0.0] * 3),
+    }
+    bare = load_robot(file)
+    options = Options(functions=("id",), machine="engine", calibratable=True)
+    arm = Setup(payload=largest).load(file)
+    if as_program:
+        device = Driver.open(compile_program(arm, options, ENGINE), EmulatedEngine(ENGINE))
+    else:
+        device = bit_true(compile_robot(arm, options))
+    q, v, a = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 5, 6))
+
+    def computes(robot: Robot) -> bool:
+        return np.allclose(device.rnea(q, v, a), golden.rnea(robot, q, v, a), atol=2e-3)
+
+    assert computes(arm)
+    device.payload("wrist_3_link", 0.3, (0.01, 0.0, 0.09))
+    device.payload("tool0", 0.0)
+    assert computes(with_payloads(bare, {"wrist_3_link": (0.3, 0.01, 0.0, 0.09)}))
+    # in place of it, with moments; a link that a fixed joint holds is as good
+    moments = 1e-4, 2e-4, 2.5e-4, 1e-5, 0.0, 0.0
+    device.payload("wrist_3_link", 1.5, (0.0, 0.02, 0.05))
+    device.payload("tool0", 0.5, (0.0, 0.02, 0.02), moments)
+    both = {"wrist_3_link": (1.5, 0.0, 0.02, 0.05), "tool0": (0.5, 0.0, 0.02, 0.02, *moments)}
+    assert computes(with_payloads(bare, both))
+    # beside other values of the robot itself
+    other = varied_robot(bare, np.random.default_rng(5))
+    changed = replace(bare, bodies=(*bare.bodies[:2], *other.bodies[2:3], *bare.bodies[3:]))
+    device.calibrate(parameter_values(bare, with_payloads(changed, both)))
+    assert computes(with_payloads(changed, both))
+    device.payload("wrist_3_link", 0)
+    device.payload("tool0", 0)
+    assert computes(changed)
+    for link, mass, complaint in (
+        ("wrist_4_link", 1.0, r"^payload: no moving link 'wrist_4_link' whose load .*did"),
+        ("tool0", -1.0, r"^payload: of link 'tool0': must be at most 1e\+30, and"),
+        ("tool0", 1000.0, r"^parameter 'p_.*': must be .* to .*, not"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            device.payload(link, mass)
+    # nothing was changed by these
+    assert computes(changed)
+
+
+def test_without_parameters_no_payload_is_changed() -> None:
+    device = Driver.open(program("pendulum2"), EmulatedEngine(ENGINE))
+    with pytest.raises(ConfigError, match=r"^payload: no moving link 'x' .*--calibratable$"):
+        device.payload("x", 1.0)
+
+
 @pytest.mark.parametrize("name", ["ur5", "a_robot_with_a_name_of_many_letters", "ü" * 20])
 def test_the_same_robot_is_not_loaded_beside_itself(name: str) -> None:
     shell = EmulatedEngine(ENGINE)
@@ -261,7 +330,7 @@ def test_robots_come_by_datagrams_as_well(tmp_path: Path) -> None:
             with pytest.warns(RbdgenWarning, match=r"programs \(ur5, pendulum2\) were loaded"):
                 assert right(arm, "ur5")
             assert right(other, "pendulum2")
-        program("pendulum2", ("id", "m")).write(tmp_path)
+        write_files(program("pendulum2", ("id", "m")).files, tmp_path)
         with Driver.udp(tmp_path, server.name) as device:
             assert right(device, "pendulum2")
 
@@ -280,7 +349,7 @@ def test_a_robot_that_is_too_large_says_what_lacks() -> None:
 
 def test_a_file_is_what_its_manifest_says(tmp_path: Path) -> None:
     made = program("pendulum2")
-    made.write(tmp_path)
+    write_files(made.files, tmp_path)
     assert read_program(tmp_path) == made
     assert right(Driver.open(tmp_path, EmulatedEngine(ENGINE)), "pendulum2")
     image = tmp_path / PROGRAM_FILE

@@ -41,7 +41,9 @@ def test_a_driver_loads_no_compiler() -> None:
     folders = {".".join(m.split(".")[:2]) for m in modules if m.startswith("rbdgen.")}
     assert folders == {
         f"rbdgen.{name}"
-        for name in (*("errors", "host", "installation", "ir", "operands", "protocol", "schema"),)
+        for name in (
+            *("errors", "host", "installation", "ir", "operands", "payloads", "protocol", "schema"),
+        )
     }
     others = {m.partition(".")[0] for m in modules} - {"rbdgen"}
     assert others - {m.partition(".")[0] for m in loaded("import numpy, fastjsonschema")} == set()

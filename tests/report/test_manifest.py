@@ -38,6 +38,7 @@ KINDS = {
 NAMED = {
     *("ports", "vectors", "functions", "flags"),
     *("setup.armature", "setup.lock", "setup.payload", "setup.frame"),
+    *("payloads", "payloads.*"),
 }
 """Keys whose values are by name."""
 
