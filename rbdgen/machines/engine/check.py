@@ -22,6 +22,7 @@ from rbdgen.machines.engine.core import (
 from rbdgen.machines.engine.jobs import PRODUCT, SUM, Call, Value, Work
 from rbdgen.machines.engine.program import HEADER, KINDS, LAST_WORD, NOTHING_BEHIND, WORD, Program
 from rbdgen.machines.engine.special import SIGN, SINES, TIMES
+from rbdgen.processes import on_all_cores
 
 Name = tuple[str, int | str, int]
 """What a word holds: ``node`` and a number with its task, or ``constant`` or ``parameter`` and which one with
@@ -32,6 +33,10 @@ EXTRA = 2
 """Tasks that are played beside as many as overlap."""
 
 
+FEW_CYCLES = 2000
+"""A second process is not worth its while for so many."""
+
+
 class ProgramError(ValueError):
     """A program does not compute what it should."""
 
@@ -39,8 +44,17 @@ class ProgramError(ValueError):
 def check_program(program: Program, functions: Iterable[str] | None = None) -> None:
     """Check the routines of these functions (default: all). ProgramError naming the function, the cycle and what is
     wrong."""
-    for function in program.routines if functions is None else functions:
+    chosen = list(program.routines if functions is None else functions)
+    cycles = [program.routines[name].interval * program.routines[name].stages for name in chosen]
+
+    def played(function: str) -> None:
         _Play(program, function).run()
+
+    if sum(cycles) > FEW_CYCLES:
+        on_all_cores(played, chosen, cycles)
+    else:
+        for function in chosen:
+            played(function)
 
 
 class _Term(NamedTuple):

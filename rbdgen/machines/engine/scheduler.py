@@ -43,7 +43,7 @@ TRIES = (
 which each of its slots makes it more urgent, and by which the first results are more urgent than the last."""
 FEW = 3
 """So many of these until there is any schedule."""
-COARSE, FINE = 0.02, 0.003
+COARSE, FINE = 0.04, 0.003
 """Steps of the interval, as shares of the shortest that may be: until there is a schedule, and to shorten it then."""
 SLOWER, SLOWEST = 0.04, 2.0
 """Step and end, as shares of the shortest interval that may be, in which one with an earlier answer is looked for: at
@@ -407,8 +407,8 @@ class _Scheduler:
         times = [max((ready[a] for a in nodes), default=0) for nodes in own.reads]
         order = tuple(sorted(range(len(times)), key=times.__getitem__))
         earliest = max(times[k] - position for position, k in enumerate(order))
-        # so that the cycle of the last slot is allowed
-        allowed = self._ahead(self._allowed(own.node), RESULT)
+        # so that the cycle of the last slot is allowed, the earliest cycle lowest
+        allowed = self._ahead(self._allowed(own.node), RESULT + earliest)
         best: tuple[int, int, list[int]] | None = None
         lanes = [self.core.calling] if own.node in self.call_of else range(self.core.lanes)
         for number in lanes:
@@ -438,13 +438,20 @@ class _Scheduler:
 
     def _single(self, number: int, earliest: int, allowed: int) -> tuple[int, list[int]] | None:
         """The cost and the cycle of a single slot, for which no sum's accumulator is needed: best where a sum waits."""
+        interval = self.interval
+        k = earliest % interval
         lane = self.lanes[number]
-        before, behind = self._ahead(lane, -1), self._ahead(lane, 1)
+        # twice as long, so that a turn is a move
+        twice = (lane | lane << interval) >> k
+        before, behind = twice << 1 | lane >> (k - 1) % interval & 1, twice >> 1
+        fits = twice & allowed
         best = None
-        for gaps, kind in enumerate((~before & ~behind, before ^ behind, before & behind)):
-            later = self._first(lane & allowed & kind, earliest)
-            if later is not None and (best is None or later + gaps * self.pull < best[0]):
-                best = later + gaps * self.pull, [earliest + later]
+        for gaps, kind in enumerate((~(before | behind), before ^ behind, before & behind)):
+            there = fits & kind
+            if there:
+                later = (there & -there).bit_length() - 1
+                if best is None or later + gaps * self.pull < best[0]:
+                    best = later + gaps * self.pull, [earliest + later]
         return best
 
     def _several(
@@ -458,21 +465,23 @@ class _Scheduler:
         """The cost and the cycles of a sum's slots, between which others may be that need no accumulator."""
         free = self._ahead(self.lanes[number], earliest)
         busy = ~self._ahead(self.idle[number], earliest)
-        ends = self._ahead(allowed, earliest)
         # the cycles that are free, found as far as they are needed
         cells: list[int] = []
         left = free
         best = None
         k = blocked = 0
+        known = 0
         while True:
-            while left and len(cells) < k + count:
+            while left and known < k + count:
                 lowest = left & -left
                 cells.append(lowest.bit_length() - 1)
                 left ^= lowest
-            if len(cells) < k + count:
+                known += 1
+            if known < k + count:
                 break
             begin, end = cells[k], cells[k + count - 1]
-            if limit is not None and begin >= limit:
+            # what is tried from here on costs no less than without gaps
+            if limit is not None and end - count + 1 >= limit:
                 break
             k += 1
             if begin >= blocked:
@@ -482,7 +491,7 @@ class _Scheduler:
             if end >= blocked:
                 k = max(k, bisect_right(cells, blocked))
                 continue
-            if not ends >> end & 1:
+            if not allowed >> end & 1:
                 continue
             gaps = (begin == 0 or free >> begin - 1 & 1) + (free >> end + 1 & 1)
             cost = end - count + 1 + gaps * self.pull
@@ -490,11 +499,6 @@ class _Scheduler:
                 limit = cost
                 best = cost, [earliest + c for c in cells[k - 1 : k - 1 + count]]
         return best
-
-    def _first(self, bits: int, earliest: int) -> int | None:
-        """How many cycles after the earliest the first one of these is."""
-        turned = self._ahead(bits & self.mask, earliest)
-        return (turned & -turned).bit_length() - 1 if turned else None
 
     def _allowed(self, node: int) -> int:
         """The cycles in which a sum's result may be on its lane's bus."""
