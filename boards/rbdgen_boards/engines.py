@@ -14,7 +14,7 @@ from rbdgen.machines.engine.resident import Resident
 from rbdgen.protocol.links import Addresses, Station
 from rbdgen_boards.board import Board, board_names, get_board
 from rbdgen_boards.build import RETREAT, Attempt, check_replaceable, run_flow
-from rbdgen_boards.flow import Progress, Routed
+from rbdgen_boards.flow import Progress, Routed, forget_routed
 from rbdgen_boards.flows import FLOWS
 from rbdgen_hw.emit import engine_verilog
 
@@ -60,6 +60,11 @@ class EngineBuild:
     def bitstream(self) -> Path:
         """The bitstream."""
         return self.directory / self.routed.bitstream
+
+    def withdraw(self) -> None:
+        """Take the bitstream away, from the cache too."""
+        self.bitstream.unlink()
+        forget_routed(self.routed.kept)
 
     def report(self) -> dict[str, Any]:
         """What is known of it."""

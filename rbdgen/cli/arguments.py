@@ -12,6 +12,7 @@ from rbdgen.explore import AXES, NAMES, RATES
 from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import ROBOT
 from rbdgen.options import Options
+from rbdgen.options.options import VERIFIED_TASKS
 from rbdgen.setting import GROUPS, INTEGER, SWITCH, WORDS, Setting, names, settings
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"
@@ -19,6 +20,8 @@ LARGEST_INTEGER = 2**31 - 1
 """Seeds, counts and jobs: what every tool behind them takes."""
 MOST_STATES = 1_000_000
 """States or tasks that are in memory at once; for more, run again with another seed."""
+VERIFICATIONS = ("netlist",)
+"""Values of ``rbdgen build --verify``."""
 OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
 """Arguments of the command line that are options of the compiler, by the same names."""
 
@@ -195,3 +198,27 @@ def add_functions(parser: Parser, **more: Any) -> None:
         help=help_of(setting),
         **more,
     )
+
+
+def add_verification(parser: Parser) -> None:
+    """Options of a verification of netlists."""
+    parser.add_argument(
+        "--verify",
+        choices=VERIFICATIONS,
+        metavar="KIND",
+        help="netlist: simulate the netlists after synthesis and after place and route, and compare every bit",
+    )
+    parser.add_argument(
+        # no default: the option is refused without --verify
+        "--tasks",
+        type=integer("tasks", 1, most=MOST_STATES),
+        metavar="N",
+        help=f"of --verify: mixed tasks that each netlist runs ({VERIFIED_TASKS})",
+    )
+
+
+def verified_tasks(args: argparse.Namespace) -> int:
+    """The tasks of a verification. ConfigError where they are given without one."""
+    if args.tasks and not args.verify:
+        raise ConfigError("tasks: only with --verify, which runs them")
+    return args.tasks or VERIFIED_TASKS

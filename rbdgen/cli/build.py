@@ -9,11 +9,10 @@ import sys
 import time
 
 from rbdgen import workbench
+from rbdgen.cli.arguments import verified_tasks
 from rbdgen.cli.commands import check_output, compile_design
 from rbdgen.cli.console import need_page, print_result, reporter
-from rbdgen.errors import ConfigError
 from rbdgen.installation import optional_module
-from rbdgen.options.options import VERIFIED_TASKS
 from rbdgen.report.columns import table
 from rbdgen.report.design import SCHEMA
 from rbdgen.report.design_text import build as build_table
@@ -31,8 +30,7 @@ def build(args: argparse.Namespace) -> None:
     verify = bool(args.verify)
     # before anything is compiled
     workbench.BoardTools(args.board, args.ip, args.mac, verify, args.load)
-    if args.tasks and not verify:
-        raise ConfigError("tasks: only with --verify, which runs them")
+    tasks = verified_tasks(args)
     with reporter() as progress:
         design, robot = compile_design(args, progress)
         made = workbench.build(
@@ -44,7 +42,7 @@ def build(args: argparse.Namespace) -> None:
             ip=args.ip,
             mac=args.mac,
             verify=verify,
-            tasks=args.tasks or VERIFIED_TASKS,
+            tasks=tasks,
             load=args.load,
             robot=robot,
             progress=progress,

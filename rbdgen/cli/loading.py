@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rbdgen import workbench
-from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
+from rbdgen import flashing
+from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup, verified_tasks
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.engine import Engine
@@ -22,6 +22,7 @@ from rbdgen.model.setup import Setup
 from rbdgen.report.columns import table
 from rbdgen.report.files import check_writable, read_config, with_overrides, write_files
 from rbdgen.resident import compile_program
+from rbdgen.workbench import AFTER, BUILDS
 
 SCHEMA = "rbdgen.load/1"
 """Name and version of the report's structure."""
@@ -60,10 +61,13 @@ def _board(row: dict[str, Any]) -> list[Any]:
 
 def flash(args: argparse.Namespace) -> None:
     """``rbdgen flash``."""
-    folder = args.output or workbench.BUILDS / f"engine_{args.board}"
+    folder = args.output or BUILDS / f"engine_{args.board}"
     check_writable(folder)
+    tasks = verified_tasks(args)
     with reporter() as progress:
-        report = workbench.flash(args.board, folder, args.seed, not args.keep, progress)
+        report = flashing.flash(
+            args.board, folder, args.seed, not args.keep, progress, bool(args.verify), tasks
+        )
     print_result(args, report, _flashed(report))
 
 
@@ -82,9 +86,19 @@ def _flashed(report: dict[str, Any]) -> str:
         table(["resource", "used", "of", ""], rows),
         "",
         f"{report['bitstream']}{' (made before)' if report['cached'] else ''}",
+        *_verified(report),
         "the board has it" if report["programmed"] else "the board was left alone",
     ]
     return "\n".join(lines)
+
+
+def _verified(report: dict[str, Any]) -> list[str]:
+    """What a verification found."""
+    if "verified" not in report:
+        return []
+    netlist = report["verified"]["netlist"]
+    counted = [f"{netlist[stage]['tasks']} tasks after {after}" for stage, after in AFTER.items()]
+    return [f"netlists simulated: {', '.join(counted)}, all with the RTL's bits"]
 
 
 def load(args: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from rbdgen.cli.arguments import (
     add_functions,
     add_lists,
     add_strict,
+    add_verification,
     integer,
     simulated_tasks,
 )
@@ -24,7 +25,7 @@ from rbdgen.explore import ROOT
 from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import version
 from rbdgen.options import Options
-from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
+from rbdgen.options.options import BENCH_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS
 from rbdgen.setting import names
 
@@ -35,8 +36,6 @@ TARGETS = {
 }
 """Texts that ``rbdgen emit`` writes, by the argument of ``--target``."""
 
-VERIFICATIONS = ("netlist",)
-"""Values of ``rbdgen build --verify``."""
 
 Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
@@ -394,19 +393,7 @@ def add_build(verb: Verb) -> None:
     parser.add_argument(
         "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
     )
-    parser.add_argument(
-        "--verify",
-        choices=VERIFICATIONS,
-        metavar="KIND",
-        help="netlist: simulate the netlists after synthesis and after place and route, and compare every bit",
-    )
-    parser.add_argument(
-        # no default: the option is refused without --verify
-        "--tasks",
-        type=integer("tasks", 1, most=MOST_STATES),
-        metavar="N",
-        help=f"of --verify: mixed tasks that each netlist runs ({VERIFIED_TASKS})",
-    )
+    add_verification(parser)
     parser.add_argument("--load", action="store_true", help="program the board afterwards")
     parser.add_argument(
         "--ip",
@@ -437,6 +424,7 @@ def add_flash(verb: Verb) -> None:
     parser.add_argument(
         "--keep", action="store_true", help="write the bitstream, and leave the board alone"
     )
+    add_verification(parser)
     parser.add_argument(
         "--seed", type=integer("seed"), default=1, metavar="S", help="seed of place and route (1)"
     )

@@ -17,6 +17,7 @@ from rbdgen.functions.registry import function as known_function
 from rbdgen.host.arrays import FunctionArrays
 from rbdgen.host.driver import Driver, Tasks
 from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
 from rbdgen.host.transport import Transport
 from rbdgen.model.ranges import random_states
 from rbdgen.protocol.packets import result_matrix
@@ -156,6 +157,15 @@ class Comparison:
             return self.silence
         return f"{self.mismatches} of {self.tasks} results differ; the first: {self.first}"
 
+    def __add__(self, other: Comparison) -> Comparison:
+        """Of the tasks of both, the first before the others'."""
+        return Comparison(
+            self.tasks + other.tasks,
+            self.mismatches + other.mismatches,
+            self.first or other.first,
+            self.silence or other.silence,
+        )
+
     def report(self) -> dict[str, Any]:
         """Its entry in a report."""
         found: dict[str, Any] = {"tasks": self.tasks, "mismatches": self.mismatches}
@@ -171,14 +181,15 @@ def mixed_order(functions: int, count: int, seed: int) -> np.ndarray:
 
 def compare(
     design: Design,
-    manifest: Manifest,
+    source: Manifest | Program,
     transport: Transport,
     count: int,
     seed: int,
     progress: Progress,
 ) -> Comparison:
-    """Send ``count`` tasks of random functions at random states within the declared ranges. A device that falls silent
-    has answered none of them."""
+    """Send ``count`` tasks of random functions at random states within the declared ranges to the design's hardware, or
+    to an engine into which its program is loaded first. A device that falls silent has answered none of them."""
+    manifest = source.manifest if isinstance(source, Program) else source
     order = mixed_order(len(design.network.functions), count, seed)
     states = task_states(design, count, seed)
     sets = [make_tasks(design, function, states) for function in design.network.functions]
@@ -190,8 +201,8 @@ def compare(
         for place, packet in zip(places.tolist(), packets, strict=True):
             line[place] = packet
     try:
-        device = Driver.open(manifest, transport, ATTEMPTS, PATIENCE, progress, SECONDS)
-        results = device.parameters.exchange(line, progress)
+        device = Driver.open(source, transport, ATTEMPTS, PATIENCE, progress, SECONDS)
+        results = device.held.exchange(line, progress)
     except LinkError as error:
         return Comparison(count, count, silence=str(error))
     found = []
