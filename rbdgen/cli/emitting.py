@@ -15,6 +15,7 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import read_manifest
+from rbdgen.host.programs import read_program
 from rbdgen.installation import license_text, release
 from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.robot import Robot
@@ -144,14 +145,10 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
         )
     progress.stage("read manifest")
     manifest = read_manifest(Path(args.robot))
-    if manifest.program is not None:
-        raise ConfigError(
-            f"{args.robot}: is a program, and the library in C is for hardware of one robot; load programs by 'rbdgen "
-            "load' or from Python"
-        )
+    source = manifest if manifest.program is None else read_program(args.robot)
     report = summary(manifest.robot, "host", ())
     return Emitted(
-        library_files(manifest) | {"LICENSE": license_text()},
+        library_files(source) | {"LICENSE": license_text()},
         f"{sanitize([manifest.name])[manifest.name]}_host",
         report,
     )

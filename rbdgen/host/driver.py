@@ -65,6 +65,11 @@ def limit(manifest: Manifest) -> int:
     if manifest.program is not None:
         # of programs that others load as well
         return LONGEST_RESULT
+    return own_limit(manifest)
+
+
+def own_limit(manifest: Manifest) -> int:
+    """The same, of its own functions."""
     sizes = [
         manifest.tasks.result.packet_bytes(len(f.results))
         for f in manifest.tasks.functions.values()

@@ -85,7 +85,8 @@ def told_name(robot: str) -> str:
 
 def values_check(raw: Mapping[int, int]) -> int:
     """The check of raw values of parameters by their numbers."""
-    return zlib.crc32(repr(sorted(raw.items())).encode()) if raw else 0
+    told = b"".join(struct.pack("<Iq", *item) for item in sorted(raw.items()))
+    return zlib.crc32(told) if raw else 0
 
 
 def read_slot(words: Sequence[int]) -> Entry | None:

@@ -24,6 +24,7 @@ import pytest
 from rbdgen.emulation import manifest_of
 from rbdgen.host.library import SOURCES, library_files
 from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
 from rbdgen.host.transport import Transport
 from tests.conftest import design
 
@@ -42,9 +43,9 @@ def run(*words: str | Path) -> None:
     assert done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}"
 
 
-def written(manifest: Manifest, folder: Path) -> str:
-    """The library of a manifest in ``folder``; what its public names begin with."""
-    found = library_files(manifest)
+def written(source: Manifest | Program, folder: Path) -> str:
+    """The library of a manifest or a program in ``folder``; what its public names begin with."""
+    found = library_files(source)
     for name, text in found.items():
         (folder / name).write_text(text, encoding="utf-8")
     (own,) = [name for name in found if re.fullmatch(r"(?!rbdgen_).*_device\.h", name)]
@@ -67,9 +68,9 @@ def runtime(*options: str) -> Path:
     return archive
 
 
-def compiled(manifest: Manifest, source: Path, folder: Path) -> Path:
-    """A program for the manifest's design, compiled in ``folder`` with the sanitizers."""
-    prefix = written(manifest, folder)
+def compiled(of: Manifest | Program, source: Path, folder: Path) -> Path:
+    """A program for a manifest's design, or a program's engine, compiled in ``folder`` with the sanitizers."""
+    prefix = written(of, folder)
     compiler, ending = (CPP, "hpp") if source.suffix == ".cpp" else (C, "h")
     tables, made = folder / "tables.o", folder / "program"
     run(*C, *SANITIZED, "-c", folder / f"{prefix}_device.c", "-o", tables)
@@ -86,11 +87,11 @@ def compiled(manifest: Manifest, source: Path, folder: Path) -> Path:
 _programs: dict[tuple[bytes, str], Path] = {}
 
 
-def program(manifest: Manifest, source: str) -> Path:
-    """A program of this folder for the manifest's design, compiled once."""
-    key = manifest.identity, source
+def program(of: Manifest | Program, source: str) -> Path:
+    """A program of this folder for a manifest's design, or a program's engine, compiled once."""
+    key = (of.manifest if isinstance(of, Program) else of).identity, source
     if key not in _programs:
-        _programs[key] = compiled(manifest, HERE / source, Path(mkdtemp()))
+        _programs[key] = compiled(of, HERE / source, Path(mkdtemp()))
     return _programs[key]
 
 
@@ -110,17 +111,17 @@ class Asker:
 
     def __init__(
         self,
-        manifest: Manifest,
+        of: Manifest | Program,
         address: Sequence[str],
         attempts: int = 100,
         patience: int = 10,
         quiet: float = 0.5,
         progress: float = 10.0,
     ) -> None:
-        self.manifest = manifest
+        self.manifest = of.manifest if isinstance(of, Program) else of
         limits = [attempts, patience, int(1000 * quiet), int(1000 * progress)]
         self.process = subprocess.Popen(
-            [program(manifest, "ask.c"), *address, *map(str, limits)],
+            [program(of, "ask.c"), *address, *map(str, limits)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

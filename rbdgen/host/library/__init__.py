@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 
-from rbdgen.host.driver import limit
+from rbdgen.host.driver import own_limit
 from rbdgen.host.library.calls import c_header, c_source, cpp_header, names_of
 from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
 from rbdgen.protocol.identifiers import identifiers
 
 __all__ = ["library_files"]
@@ -29,6 +30,7 @@ SOURCES = (
     "rbdgen_link.c",
     "rbdgen_opening.c",
     "rbdgen_packets.c",
+    "rbdgen_program.c",
     "rbdgen_requests.c",
     "rbdgen_session.c",
     "rbdgen_software.c",
@@ -41,18 +43,21 @@ VERSION = "1.0"
 """Of the library's calls, for those who look for the package."""
 
 
-def library_files(manifest: Manifest) -> dict[str, str]:
-    """The text of each file of the library for ``manifest``, by file name; the same manifest gives the same bytes.
+def library_files(source: Manifest | Program) -> dict[str, str]:
+    """The text of each file of the library for a manifest's hardware, or for a program and the engine that it is loaded
+    into, by file name; the same source gives the same bytes.
 
     ``<name>_device.h``, ``.c`` and ``.hpp`` are the design's, where ``<name>`` is the manifest's as an identifier.
     ``CMakeLists.txt`` builds and installs a package ``<name>_device`` for CMake and pkg-config.
     """
+    program = source if isinstance(source, Program) else None
+    manifest = source.manifest if isinstance(source, Program) else source
     runtime = {name: _read(name) for name in sorted((*HEADERS, *SOURCES, PORTS, INTERNAL))}
     # whatever the runtime calls anything, a design's own names keep clear of it
     library = set().union(*map(identifiers, runtime.values()))
     names = names_of(manifest, library)
     own = f"{names.prefix}_device"
-    answer = limit(manifest)
+    answer = own_limit(manifest)
     fields = {
         "name": names.prefix,
         "version": VERSION,
@@ -62,7 +67,7 @@ def library_files(manifest: Manifest) -> dict[str, str]:
     return {
         **runtime,
         f"{own}.h": c_header(manifest, names, answer),
-        f"{own}.c": c_source(manifest, names, answer),
+        f"{own}.c": c_source(manifest, names, answer, program),
         f"{own}.hpp": cpp_header(names),
         "CMakeLists.txt": _filled("CMakeLists.txt.in", fields),
         f"{own}.pc.in": _filled("device.pc.in", fields),

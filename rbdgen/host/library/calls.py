@@ -10,10 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+import numpy as np
+
 from rbdgen.host.arrays import entry_number
 from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
 from rbdgen.protocol.identifiers import LONGEST, Scope, c_comment, c_literal, plain_name
-from rbdgen.protocol.tasks import CALIBRATE, OperandWord, Packing, ResultWord, TaskFormat
+from rbdgen.protocol.tasks import (
+    CALIBRATE,
+    LOAD_WORDS,
+    OperandWord,
+    Packing,
+    ResultWord,
+    TaskFormat,
+)
 
 ARGUMENTS = ("device", "count", "operands", "results", "flags")
 """Names of typed calls' arguments besides a function's vectors."""
@@ -132,7 +142,6 @@ WIDTH = 100
 def c_header(manifest: Manifest, names: Names, answer: int) -> str:
     """The header of a design whose longest answer has so many bytes."""
     capitals = names.capitals
-    tasks = [manifest.tasks.task.packet_bytes(n) for n in manifest.tasks.task_words.values()]
     lines = [
         f"/* Accelerator {names.prefix} of robot {c_comment(manifest.robot)}: its typed calls.",
         " *",
@@ -153,7 +162,7 @@ def c_header(manifest: Manifest, names: Names, answer: int) -> str:
         "",
         "/* Bytes of workspace that rbd_open needs, and how many parameters can be loaded. */",
         f"#define {capitals}_WORKSPACE_BYTES "
-        f"RBD_WORKSPACE_BYTES({max(tasks):d}, {answer:d}, {len(manifest.tasks.parameters):d})",
+        f"RBD_WORKSPACE_BYTES({longest_task(manifest):d}, {answer:d}, {len(manifest.tasks.parameters):d})",
         f"#define {capitals}_PARAMETERS {len(manifest.tasks.parameters):d}",
         "",
         "/* Functions by their numbers, for rbd_request. */",
@@ -165,6 +174,13 @@ def c_header(manifest: Manifest, names: Names, answer: int) -> str:
     for function in names.functions:
         lines += [f"/* {_summary(function)} */", f"{prototype(function)};", ""]
     return _text([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif"])
+
+
+def longest_task(manifest: Manifest) -> int:
+    """Bytes of the longest packet that is sent."""
+    tasks = manifest.tasks
+    words = [*tasks.task_words.values(), *([LOAD_WORDS] if manifest.program else [])]
+    return max(map(tasks.task.packet_bytes, words))
 
 
 def prototype(function: Function) -> str:
@@ -311,8 +327,8 @@ def _text(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def c_source(manifest: Manifest, names: Names, answer: int) -> str:
-    """The source of a design whose longest answer has so many bytes."""
+def c_source(manifest: Manifest, names: Names, answer: int, program: Program | None) -> str:
+    """The source of a design, or of a ``program``, whose longest answer has so many bytes."""
     tasks = manifest.tasks
     lines = [
         f"/* Accelerator {names.prefix}: its tables and typed calls. */",
@@ -332,7 +348,9 @@ def c_source(manifest: Manifest, names: Names, answer: int) -> str:
     lines += ["};", ""]
     lines += _parameters(tasks.parameters)
     lines += _places("TASK_PLACES", tasks.task) + _places("RESULT_PLACES", tasks.result)
-    lines += _design(manifest, names, answer)
+    if program is not None:
+        lines += _program(program)
+    lines += _design(manifest, names, answer, longest_task(manifest))
     return "\n".join([*lines, *definitions(names)]) + "\n"
 
 
@@ -442,11 +460,33 @@ def _packing(name: str, packing: Packing) -> str:
     return f"{{{name}, {len(packing.places):d}, {packing.beat_bytes:d}}}"
 
 
-def _design(manifest: Manifest, names: Names, answer: int) -> list[str]:
+def _program(program: Program) -> list[str]:
+    """The tables of a program."""
+    facts, needed, blocks = program.facts, program.needed, [*program.needed, *program.functions]
+    rows = []
+    for block in blocks:
+        words = np.frombuffer(block, "<u4").tolist()
+        rows.append(f"{{{', '.join(f'0x{word:x}u' for word in words)}}}")
+    engine = ", ".join(f"0x{byte:02x}" for byte in facts.engine)
+    slot = ", ".join(f"{word:d}" for word in program.entry.words())
+    return [
+        "static const uint32_t BLOCKS[][RBD_BLOCK_WORDS] = {",
+        *(f"    {row}," for row in rows),
+        "};",
+        "",
+        "static const rbd_program PROGRAM = {",
+        f"    {{{engine}}},",
+        _wrapped(f"    {{{slot}}},", " " * 5),
+        f"    {len(blocks):d}, {len(needed):d}, BLOCKS, {facts.parameter:d}, {facts.parameter_step:d},",
+        "};",
+        "",
+    ]
+
+
+def _design(manifest: Manifest, names: Names, answer: int, longest: int) -> list[str]:
     tasks = manifest.tasks
     identity = ", ".join(f"0x{byte:02x}" for byte in manifest.identity)
     parameters = len(tasks.parameters)
-    longest = max(tasks.task.packet_bytes(count) for count in tasks.task_words.values())
     load = tasks.task.packet_bytes(tasks.task_words.get(CALIBRATE, 0))
     return [
         f"const rbd_design {names.tables} = {{",
@@ -459,5 +499,6 @@ def _design(manifest: Manifest, names: Names, answer: int) -> list[str]:
         f"    {_packing('TASK_PLACES', tasks.task)},",
         f"    {_packing('RESULT_PLACES', tasks.result)},",
         f"    {longest:d}, {answer:d}, {load:d},",
+        f"    {'NULL' if manifest.program is None else '&PROGRAM'},",
         "};",
     ]

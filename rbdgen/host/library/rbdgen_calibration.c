@@ -17,7 +17,7 @@ typedef struct {
     size_t refused, refused_at, lost; /* a parameter's number, its task, a parameter's number; -1 if there is none */
 } loading;
 
-static int held(const rbd_device *device, size_t number, int64_t *raw)
+int rbd_internal_held(const rbd_device *device, size_t number, int64_t *raw)
 {
     const unsigned char *kept = device->held + HELD_BYTES * number;
     memcpy(raw, kept + 1, sizeof *raw);
@@ -67,7 +67,7 @@ static size_t load_of(const loading *l, size_t task, int64_t *raw)
         return number;
     }
     size_t number = 0;
-    while (!held(l->device, number, raw) || task--)
+    while (!rbd_internal_held(l->device, number, raw) || task--)
         number++;
     return number;
 }
@@ -130,16 +130,48 @@ static int check(const loading *l)
     return RBD_OK;
 }
 
+static void note_reload(rbd_device *device, const char *what)
+{
+    device->counters.reloads++;
+    snprintf(device->note, sizeof device->note, "device: %s in mid-use; its %s loaded again, and this call's tasks repeated",
+             device->taken_over ? "was used by another host" : "was reset", what);
+}
+
+/* Loads the program where it is not whole, or the device was reset since. */
+static int load_program_again(rbd_device *device)
+{
+    const uint32_t epoch = device->epoch;
+    const int again = device->loaded && epoch != device->loaded_epoch;
+    if (device->loaded && device->whole && !again)
+        return RBD_OK;
+    if (again)
+        device->program_slot = -1;
+    device->whole = 0;
+    const int status = rbd_internal_load_program(device, &epoch);
+    if (status != RBD_OK)
+        return status;
+    device->loaded = device->whole = 1;
+    device->loaded_epoch = epoch;
+    if (again) {
+        char what[120];
+        snprintf(what, sizeof what, "program (%.80s) was", device->design->robot);
+        note_reload(device, what);
+    }
+    return RBD_OK;
+}
+
 /* Loads again what was loaded, where the device was reset since. */
 static int load_again(rbd_device *device)
 {
     size_t count = 0;
     int64_t raw;
+    if (device->design->program)
+        return load_program_again(device);
     if (!device->loaded || device->epoch == device->loaded_epoch)
         return RBD_OK;
     const uint32_t epoch = device->epoch;
     for (size_t k = 0; k < device->design->parameters; k++)
-        count += held(device, k, &raw) != 0;
+        count += rbd_internal_held(device, k, &raw) != 0;
     loading l = load(device, count, NULL, NULL);
     int status = rbd_internal_exchange(device, &l.job, &epoch);
     if (status == RBD_OK)
@@ -148,10 +180,9 @@ static int load_again(rbd_device *device)
         return status;
     device->loaded_epoch = epoch;
     if (count) {
-        device->counters.reloads++;
-        snprintf(device->note, sizeof device->note,
-                 "device: %s in mid-use; its %lu parameters were loaded again, and this call's tasks repeated",
-                 device->taken_over ? "was used by another host" : "was reset", (unsigned long)count);
+        char what[60];
+        snprintf(what, sizeof what, "%lu parameters were", (unsigned long)count);
+        note_reload(device, what);
     }
     return RBD_OK;
 }
@@ -160,7 +191,7 @@ int rbd_internal_held_exchange(rbd_device *device, rbd_job *job)
 {
     for (int k = 0; k < RESETS; k++) {
         int status = load_again(device);
-        if (status == RBD_OK)
+        if (status == RBD_OK && job)
             status = rbd_internal_exchange(device, job, device->loaded ? &device->loaded_epoch : NULL);
         if (status != RBD_WAS_RESET)
             return status;
@@ -168,6 +199,31 @@ int rbd_internal_held_exchange(rbd_device *device, rbd_job *job)
     return rbd_internal_fail(device, RBD_ERROR_RESET,
                              "device: was reset %d times during one call; check its power supply and its reset",
                              RESETS);
+}
+
+int rbd_internal_load_first(rbd_device *device)
+{
+    return rbd_internal_held_exchange(device, NULL);
+}
+
+/* Gives a program's parameters these values: all of them, or none where one is refused. */
+static int calibrate_program(rbd_device *device, size_t count, const char *const *names, const double *values)
+{
+    const rbd_design *design = device->design;
+    for (size_t k = 0; k < count; k++) {
+        const size_t number = parameter_number(design, names[k]);
+        const rbd_parameter *p = &design->parameter[number];
+        const int64_t raw = raw_value(design, number, values[k]);
+        if (raw < p->lower || raw > p->upper)
+            return rbd_internal_fail(device, RBD_ERROR_PARAMETER, "parameter %.80s: must be %.6g to %.6g, not %.6g",
+                                     p->name, rbd_value(p->lower, p->frac), rbd_value(p->upper, p->frac), values[k]);
+    }
+    for (size_t k = 0; k < count; k++) {
+        const size_t number = parameter_number(design, names[k]);
+        hold(device, number, raw_value(design, number, values[k]));
+    }
+    device->whole = 0;
+    return rbd_internal_held_exchange(device, NULL);
 }
 
 /* That what is to be loaded can be meant: parameters that there are, each once, and numbers. */
@@ -206,6 +262,8 @@ static int calibrate(rbd_device *device, const rbd_design *design, size_t count,
     if (device->software)
         return rbd_internal_fail(device, RBD_ERROR_PARAMETER,
                                  "parameter %.80s: software has none; write it again for the other robot", names[0]);
+    if (design->program)
+        return calibrate_program(device, count, names, values);
     if (!device->loaded) {
         status = rbd_internal_meet(device);
         if (status != RBD_OK)

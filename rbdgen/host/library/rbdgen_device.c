@@ -137,8 +137,11 @@ int rbd_open(rbd_device *device, const rbd_design *design, const rbd_transport *
         device->transport = *transport;
         device->limits = limits ? *limits : USUAL;
         furnish(device, workspace);
+        device->program_slot = -1;
         status = rbd_internal_meet(device);
     }
+    if (status == RBD_OK && design->program)
+        status = rbd_internal_load_first(device);
     if (status == RBD_OK)
         device->is_open = 1;
     else if (transport && transport->close)

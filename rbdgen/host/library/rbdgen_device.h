@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Of the structures below; a design's tables say for which one they were written. */
-#define RBD_VERSION 3
+#define RBD_VERSION 4
 
 enum {
     RBD_OK = 0,
@@ -110,6 +110,20 @@ typedef struct {
 
 #define RBD_IDENTITY_BYTES 16
 
+#define RBD_BLOCK_WORDS 11
+#define RBD_SLOT_WORDS 32
+
+/* A program for an engine that is on a board once and for all: the engine's identity, its slot in the directory, the
+ * words of the packets that write it, those that write its functions last (`needed` come before), and where its
+ * parameters are among constants. */
+typedef struct {
+    uint8_t engine[RBD_IDENTITY_BYTES];
+    uint16_t slot[RBD_SLOT_WORDS];
+    size_t blocks, needed;
+    const uint32_t (*block)[RBD_BLOCK_WORDS];
+    uint32_t parameter, parameter_step;
+} rbd_program;
+
 typedef struct {
     int version; /* RBD_VERSION */
     const char *name, *robot;
@@ -119,6 +133,7 @@ typedef struct {
     const rbd_parameter *parameter;
     rbd_packing task, result;
     size_t longest_task, longest_answer, load_bytes; /* packets, and of a task that loads a parameter */
+    const rbd_program *program; /* NULL for hardware of its own */
 } rbd_design;
 
 /* ---- How a device is reached ---- */
@@ -155,7 +170,8 @@ typedef struct {
 #define RBD_LIMITS {100, 10, 500, 10000, 5000}
 
 /* What a device went through since it was opened: tasks sent (again, too) and lost on the way, hellos sent, frames
- * that came whole or damaged, those that answer nothing in flight, and resets after which parameters were loaded. */
+ * that came whole or damaged, those that answer nothing in flight, and resets after which parameters or a program were
+ * loaded. */
 typedef struct {
     uint64_t sent, lost, hellos, whole, damaged, stray, reloads;
 } rbd_counters;
@@ -225,8 +241,9 @@ typedef struct {
     uint32_t came[RBD_TAGS / 32];
     size_t part_length;
     int met, taken_over, lost_way;
-    /* the epoch in which it holds what was loaded */
-    int loaded;
+    /* the epoch in which it holds what was loaded; the slot of a program that is there, -1 where that is not known, and
+     * whether all of it is there */
+    int loaded, program_slot, whole;
     uint32_t loaded_epoch;
     /* an exchange */
     rbd_flight flights[RBD_TAGS];
@@ -244,7 +261,7 @@ size_t rbd_workspace_bytes(const rbd_design *design);
 
 /* Ask what is behind `transport`, and keep it if it is this design; else an error. The workspace is the device's until
  * it is closed, and the transport is closed with it, or here where this fails. `limits` may be NULL (RBD_LIMITS).
- * Where `transport` has no `random`, two sessions should not begin at the same time of its clock. */
+ * A program is loaded into its engine, unless it is there. Where `transport` has no `random`, two sessions should not begin at the same time of its clock. */
 int rbd_open(rbd_device *device, const rbd_design *design, const rbd_transport *transport, void *workspace,
              size_t workspace_bytes, const rbd_limits *limits);
 
@@ -259,7 +276,7 @@ void rbd_close(rbd_device *device);
 const char *rbd_message(const rbd_device *device);
 
 /* What the last call wants known though it was answered, in one line; empty if nothing: tasks that were flagged, or
- * parameters that were loaded again after a reset. */
+ * parameters or a program that were loaded again after a reset. */
 const char *rbd_note(const rbd_device *device);
 
 /* A status code in a few words. */
@@ -295,7 +312,7 @@ size_t rbd_outside(const rbd_design *design, size_t function, const double *cons
 double rbd_value(int64_t raw, int frac);
 
 /* Load so many parameters by name. Where the device is reset they are loaded again, the call's tasks repeated, and a
- * note says so. Of values that are refused the others are loaded. */
+ * note says so. Of values that are refused the others are loaded, but of a program's all or none. */
 int rbd_calibrate(rbd_device *device, const rbd_design *design, size_t count, const char *const *names,
                   const double *values);
 

@@ -75,8 +75,14 @@ static void hexadecimal(const unsigned char *bytes, char *text)
 static int another_design(rbd_device *device, const unsigned char *found)
 {
     char has[2 * RBD_IDENTITY_BYTES + 1], wanted[2 * RBD_IDENTITY_BYTES + 1];
+    const rbd_program *program = device->design->program;
     hexadecimal(found, has);
-    hexadecimal(device->design->identity, wanted);
+    hexadecimal(program ? program->engine : device->design->identity, wanted);
+    if (program)
+        return rbd_internal_fail(device, RBD_ERROR_DESIGN,
+                                 "device: has engine %s, and program %.80s is for %s; make it for this one, or flash the "
+                                 "board's engine again",
+                                 has, device->design->name, wanted);
     return rbd_internal_fail(device, RBD_ERROR_DESIGN,
                              "device: holds design %s, not %s (%.80s); program the board with that bitstream, or use "
                              "the header of the design that it holds",
@@ -90,7 +96,9 @@ int rbd_internal_check_device(rbd_device *device, unsigned version, unsigned kno
                                  "device: speaks version %u of the protocol, this host version %u; build the "
                                  "board's bitstream with the version of rbdgen that wrote this host",
                                  version, known);
-    if (identity && memcmp(identity, device->design->identity, RBD_IDENTITY_BYTES) != 0)
+    const rbd_design *design = device->design;
+    const uint8_t *own = design->program ? design->program->engine : design->identity;
+    if (identity && memcmp(identity, own, RBD_IDENTITY_BYTES) != 0)
         return another_design(device, identity);
     return RBD_OK;
 }

@@ -9,6 +9,8 @@
 #define RBD_KIND_TASK 1
 #define RBD_KIND_HELLO 2
 #define RBD_LOAD_CODE 15
+#define RBD_PROGRAM_CODE 31 /* of packets that write into an engine */
+#define RBD_PROGRAM_PACKET_BYTES 48
 #define RBD_NO_TAG 0xFFFFu
 #define RBD_DATAGRAM_VERSION 2
 #define RBD_DATAGRAM_HEAD 12     /* bytes before a datagram's body: kind and marks, session, number */
@@ -123,6 +125,15 @@ uint8_t rbd_internal_depart(rbd_exchange *x, uint32_t serial, uint32_t cost);
 void rbd_internal_lost(rbd_exchange *x, uint8_t tag);
 int rbd_internal_failure(rbd_exchange *x);
 int rbd_internal_no_room(rbd_device *device, uint32_t room, uint32_t cost);
+
+/* rbdgen_calibration.c: `held` is whether a parameter was given a value, and its raw one. `held_exchange` is an
+ * exchange of a device that holds what was loaded; `load_first` is one without tasks, of a device that was opened. */
+int rbd_internal_held(const rbd_device *device, size_t number, int64_t *raw);
+int rbd_internal_load_first(rbd_device *device);
+
+/* rbdgen_program.c: loads the program, with the parameters that are held, unless it is there, in this epoch; RBD_OK, or a
+ * status. */
+int rbd_internal_load_program(rbd_device *device, const uint32_t *epoch);
 
 /* rbdgen_opening.c: `open_session` begins a session; `take_status` takes a status that answers a hello: 1, 0 if this is
  * none, or minus a status. */

@@ -206,6 +206,9 @@ static int flies_below(const rbd_device *device, uint32_t number)
 static unsigned unknown_code(const rbd_design *design)
 {
     unsigned code = RBD_CODES - 1;
+    /* where programs come and go, no function ever has that of a parameter's task */
+    if (design->program)
+        return RBD_LOAD_CODE;
     for (size_t k = 0; k < design->functions; k++)
         if (design->function[k].code == code) {
             code -= code - 1 == RBD_LOAD_CODE ? 2 : 1;
