@@ -10,7 +10,7 @@ from typing import Any
 
 from rbdgen.errors import ConfigError, short
 from rbdgen.protocol.datagrams import BODY_BYTES, DEFAULT_PORT, OVERHEAD_BYTES, padded
-from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
+from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES, STATUS_BYTES
 from rbdgen.protocol.registers import stream_bits
 from rbdgen.protocol.tasks import Packing, TaskFormat
 
@@ -44,6 +44,13 @@ def wire_bytes(packet: int) -> float:
         return size + around / together
     datagrams = -(-size // BODY_BYTES)
     return size + datagrams * around
+
+
+def alone_bytes(packet: int) -> int:
+    """The same of a packet by itself."""
+    whole, rest = divmod(padded(packet), BODY_BYTES)
+    bodies = [*[BODY_BYTES] * whole, *([rest] if rest else [])]
+    return sum(frame_time(body + OVERHEAD_BYTES) for body in bodies)
 
 
 SYMBOL_BITS = 10
@@ -97,6 +104,19 @@ class Link(ABC):
         per_second = 1e6 * megahertz * self.bits_per_cycle(megahertz)
         return Ways(per_second / bits.into, per_second / bits.out)
 
+    def alone_bits(self, tasks: TaskFormat, function: str) -> Ways:
+        """Bits on the link before a lone task of a function is whole in the device, and behind its result until that is
+        whole at the host."""
+        return self.task_bits(tasks, function)
+
+    def alone_seconds(
+        self, tasks: TaskFormat, function: str, latency: float, megahertz: float
+    ) -> float:
+        """Seconds from a call of one task to its result, which takes so many cycles of such a clock in the device."""
+        bits = self.alone_bits(tasks, function)
+        cycles = (bits.into + bits.out) / self.bits_per_cycle(megahertz) + latency
+        return cycles / (1e6 * megahertz)
+
     def interval(self, tasks: TaskFormat, function: str, megahertz: float) -> float:
         """Cycles of a clock from task to task of a function that it allows: whichever of its two ways takes longer."""
         bits = self.task_bits(tasks, function)
@@ -110,6 +130,11 @@ class SerialLine(Link):
     def packet_bits(self, packing: Packing, values: int) -> float:
         inside = packing.packet_bytes(values) + FRAME_BYTES
         return SYMBOL_BITS * (inside * (1 + SPECIAL_BYTES / 256) + FLAG_BYTES)
+
+    def alone_bits(self, tasks: TaskFormat, function: str) -> Ways:
+        # a hello goes out behind the task, and its answer proves the result
+        bits = self.task_bits(tasks, function)
+        return Ways(bits.into, bits.out + SYMBOL_BITS * (STATUS_BYTES + FRAME_BYTES + FLAG_BYTES))
 
 
 @dataclass(frozen=True)
@@ -128,12 +153,17 @@ class Datagrams(Link):
     def packet_bits(self, packing: Packing, values: int) -> float:
         return 8 * wire_bytes(packing.packet_bytes(values))
 
+    def alone_bits(self, tasks: TaskFormat, function: str) -> Ways:
+        f = tasks.functions[function]
+        packets = (tasks.task, len(f.operands)), (tasks.result, len(f.results))
+        return Ways(*(8 * alone_bytes(own.packet_bytes(count)) for own, count in packets))
+
 
 def serial_line(baud: int) -> Link:
     """A serial line of so many bits per second."""
     return SerialLine(
         f"a serial line of {baud / 1e6:g} Mbaud",
-        "the adapter's and the driver's own time, hellos, frames that are sent again",
+        "the adapter's and the driver's own time, hellos between many tasks, frames that are sent again",
         gigabits=baud / 1e9,
     )
 

@@ -1,4 +1,5 @@
-"""Tasks per second at the host, by link: what the accelerator computes beside what a link brings, and which binds.
+"""Tasks per second at the host by link, what the accelerator computes beside what a link brings, and which binds; and
+how long a lone call takes.
 
 All of it is modelled, in reports of simulations and of builds as well: the accelerator's rate is the schedule's promise
 at a clock, a link's follows from the protocol (:mod:`rbdgen.protocol.links`).
@@ -56,8 +57,14 @@ def _link_rates(design: Design, link: Link, clock: float) -> dict[str, Any]:
             "out_per_second": _rounded(rates.out),
             "tasks_per_second": _rounded(ways[binds]),
             "binds": binds,
+            "alone_us": _rounded(1e6 * _alone(design, link, name, clock)),
         }
     return {"name": link.name, "left_out": link.left_out, "functions": functions}
+
+
+def _alone(design: Design, link: Link, function: str, clock: float) -> float:
+    """Seconds from a call of one task to its answer by a link."""
+    return link.alone_seconds(design.tasks, function, design.promised_latency(function), clock)
 
 
 def _rounded(x: float) -> float:
@@ -74,7 +81,7 @@ def rate_text(x: float) -> str:
 
 def host_text(host: Mapping[str, Any]) -> str:
     """The table for people, and what it does not count."""
-    return f"{host_table(host)}\n{host_notes(host)}"
+    return f"{host_table(host)}\n{alone_table(host)}\n{host_notes(host)}"
 
 
 def host_table(host: Mapping[str, Any], of: str = "") -> str:
@@ -86,6 +93,17 @@ def host_table(host: Mapping[str, Any], of: str = "") -> str:
         rows.append([name, rate_text(core), *cells])
     heads = ["function", "accelerator", *(link["name"] for link in links)]
     title = f"{of}tasks per second, at the host by link, modelled, at {host['clock_mhz']:g} MHz:"
+    return "\n".join([paragraph(title, "  "), table(heads, rows)])
+
+
+def alone_table(host: Mapping[str, Any]) -> str:
+    """A row for each function, a column for each link: how long a lone call takes."""
+    links: Sequence[Mapping[str, Any]] = host["links"]
+    rows = []
+    for name in host["core"]:
+        rows.append([name, *(f"{link['functions'][name]['alone_us']:.3g}" for link in links)])
+    title = f"microseconds from a lone call to its answer, modelled, at {host['clock_mhz']:g} MHz:"
+    heads = ["function", *(link["name"] for link in links)]
     return "\n".join([paragraph(title, "  "), table(heads, rows)])
 
 

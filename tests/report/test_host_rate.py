@@ -44,6 +44,20 @@ def test_the_slowest_of_three_binds() -> None:
         assert found["task_bytes"] == pytest.approx(3e6 / rates.into / 8, abs=0.01)
 
 
+def test_a_lone_call_takes_its_bits_both_ways_and_the_latency_between() -> None:
+    d = behind(serial_line(3_000_000), ii=4)
+    slow, fast = (host_rates(d, clock)["links"][0]["functions"]["id"] for clock in (1.0, 100.0))
+    latency = d.promised_latency("id")
+    assert slow["alone_us"] - fast["alone_us"] == pytest.approx(0.99 * latency, rel=1e-3)
+    # frames of the task and its result, and the answer to the hello behind the task, 54 bytes
+    line = 10 / 3 * (8 * (fast["task_bytes"] + fast["result_bytes"]) / 10 + 54)
+    assert fast["alone_us"] == pytest.approx(line + latency / 100, rel=1e-3)
+    wire = behind(get_link("gigabit-ethernet"), ii=4)
+    alone = host_rates(wire, 100.0)["links"][0]["functions"]["id"]["alone_us"]
+    # a frame of Ethernet is 84 bytes at least, with what is around it
+    assert alone > 2 * 84 / 125 + latency / 100
+
+
 def test_a_fast_link_leaves_it_to_the_accelerators() -> None:
     d = behind(Streams("a wide link", "nothing", cycle=10**6), replicas=3)
     host = host_rates(d, 50.0)
