@@ -29,7 +29,7 @@ def figure(text: str, pattern: str) -> float:
 
 def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
-    scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
+    scripts |= {"three_robots.py", "task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
@@ -63,6 +63,14 @@ def test_new_algorithm() -> None:
     assert figure(out, r"golden model by (\S+)") < 1e-12
     rows = dict(re.findall(r"^(built in|textbook) +(\d+) ", out, re.M))
     assert 0 < int(rows["built in"]) < int(rows["textbook"])
+
+
+def test_three_robots() -> None:
+    out = run("three_robots.py", "--calls", "5")
+    assert "resident: ur5, iiwa14, hyq\n" in out
+    errors = re.findall(r"worst error (\S+),", out)
+    assert len(errors) == 5
+    assert all(0 < float(error) < 1e-4 for error in errors)
 
 
 @pytest.mark.thorough
