@@ -25,6 +25,7 @@ from rbdgen.host.programs import Program
 from rbdgen.host.transport import ProcessTransport, Transport
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.model import Setup
 from rbdgen.model.load import builtin_path
 from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
 from rbdgen.protocol.links import GIGABIT, SYMBOL_BITS, wire_bytes
@@ -43,8 +44,8 @@ MAIN = "iiwa14"
 OTHERS = ("iiwa", "hyq_simple")
 """Public robots, where they are beside the project."""
 BAUD = 3e6
-LOAD_SECONDS, FIRST_SECONDS = 0.5, 5.0
-"""What is asked of a load over the serial line, and from a file to torques."""
+LOAD_SECONDS, FIRST_SECONDS, PAYLOAD_MS = 0.5, 5.0, 10.0
+"""What is asked of a load over the serial line, from a file to torques, and of another payload."""
 FIRST = """
 import sys
 from rbdgen import Options, load_robot
@@ -150,7 +151,65 @@ def logic(targets: Targets, args: argparse.Namespace) -> None:
     section("Engines with what loads programs, as synthesised for ECP5", head, rows, keys=1)
 
 
-PARTS: dict[str, Part] = {"programs": programs, "first": first, "logic": logic}
+class Counted:
+    """A transport whose bytes are counted, and how often it was waited for."""
+
+    in_process = True
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.out = self.back = self.waits = 0
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``."""
+        self.out += len(data)
+        self.transport.write(data)
+
+    def read(self) -> bytes:
+        """What came."""
+        data = self.transport.read()
+        self.back += len(data)
+        self.waits += 1
+        return data
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.transport.close()
+
+
+def payloads(targets: Targets, args: argparse.Namespace) -> None:
+    """Bytes and seconds of another payload, of a program of all seven functions."""
+    rows = []
+    for name in ROBOTS:
+        robot = Setup(payload={load_robot(name).bodies[-1].name: (1.0, 0.0, 0.0, 0.1)}).load(name)
+        options = Options(functions=common(), machine="engine", calibratable=True)
+        program = compile_program(robot, options, ENGINE)
+        counted = Counted(EmulatedEngine(ENGINE))
+        device = Driver.open(program, counted)
+        counted.out = counted.back = counted.waits = 0
+        device.payload(robot.bodies[-1].name, 0.5, (0.0, 0.05, 0.05))
+        milliseconds = 1e3 * max(counted.out, counted.back) * SYMBOL_BITS / BAUD
+        verdict = targets.at_most(milliseconds, PAYLOAD_MS) if name == MAIN else ""
+        counts = [len(program.manifest.tasks.parameters), counted.out, counted.back, counted.waits]
+        rows.append([name, *counts, round(milliseconds, 2), verdict])
+    head = [
+        "robot",
+        "parameters",
+        "bytes sent",
+        "bytes back",
+        "waits",
+        "ms at 3 Mbaud, by bytes",
+        "",
+    ]
+    section("Another payload on the last link, of all seven functions", head, rows, keys=1)
+
+
+PARTS: dict[str, Part] = {
+    "programs": programs,
+    "payloads": payloads,
+    "first": first,
+    "logic": logic,
+}
 
 
 def main() -> int:
