@@ -5,7 +5,7 @@ All registers are 32 bits. Every beat of the accelerator's stream stands in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum, IntFlag
 
@@ -124,8 +124,10 @@ _COUNTERS = {
     Register.UNKNOWN: "Results with the flag FUNCTION",
     Register.IN_WORK: "Tasks whose results have not left",
 }
-_CONTROLS = {Control.CLEAR: "Write 1: counters and errors become zero, but not IN_WORK"}
-_ERRORS = {
+_CONTROLS: dict[IntFlag, str] = {
+    Control.CLEAR: "Write 1: counters and errors become zero, but not IN_WORK"
+}
+_ERRORS: dict[IntFlag, str] = {
     StreamError.OVERFLOW: "A result had the flag OVERFLOW",
     StreamError.RANGE: "A result had the flag RANGE",
     StreamError.FUNCTION: "A result had the flag FUNCTION",
@@ -138,37 +140,34 @@ def register_map(
 ) -> tuple[RegisterEntry, ...]:
     """All registers, by address: of a design whose ``FUNCTIONS`` and identity are given, or of any."""
     entries = [
-        _constant(Register.VERSION, "Version of registers and streams", VERSION),
-        _constant(
+        constant(Register.VERSION, "Version of registers and streams", VERSION),
+        constant(
             Register.FUNCTIONS, "Bit n: there is a function whose code in headers is n", functions
         ),
-        _flags(Register.CONTROL, Access.WRITE, "Commands; reads as zero", _CONTROLS),
-        _flags(Register.ERRORS, Access.READ, "What happened since CLEAR, or a reset", _ERRORS),
+        flags(Register.CONTROL, Access.WRITE, "Commands; reads as zero", _CONTROLS),
+        flags(Register.ERRORS, Access.READ, "What happened since CLEAR, or a reset", _ERRORS),
     ]
     for register, summary in _COUNTERS.items():
-        entries.append(_number(register, Access.READ, summary))
+        entries.append(number(register, Access.READ, summary))
     epoch = "Zero after a reset: a host that wrote a number knows by it that none came since"
-    entries.append(_number(Register.EPOCH, Access.READ_WRITE, epoch))
-    entries += _identity(identity)
+    entries.append(number(Register.EPOCH, Access.READ_WRITE, epoch))
+    entries += identity_words(Register.IDENTITY, identity)
     return tuple(entries)
 
 
-def _number(register: Register, access: Access, summary: str) -> RegisterEntry:
+def number(register: IntEnum, access: Access, summary: str) -> RegisterEntry:
     """A register that is one number, zero after a reset."""
     return RegisterEntry(register.name, int(register), access, summary, (WHOLE,))
 
 
-def _constant(register: Register, summary: str, value: int | None) -> RegisterEntry:
+def constant(register: IntEnum, summary: str, value: int | None) -> RegisterEntry:
     """A register that always reads as ``value``."""
-    entry = _number(register, Access.READ, summary)
+    entry = number(register, Access.READ, summary)
     return replace(entry, reset=value, constant=True)
 
 
-def _flags(
-    register: Register,
-    access: Access,
-    summary: str,
-    bits: Mapping[Control, str] | Mapping[StreamError, str],
+def flags(
+    register: IntEnum, access: Access, summary: str, bits: Mapping[IntFlag, str]
 ) -> RegisterEntry:
     """A register of single bits, zero after a reset."""
     fields = []
@@ -178,8 +177,8 @@ def _flags(
     return RegisterEntry(register.name, int(register), access, summary, tuple(fields))
 
 
-def _identity(identity: bytes | None) -> list[RegisterEntry]:
-    """The words of a design's identity."""
+def identity_words(first: IntEnum, identity: bytes | None) -> list[RegisterEntry]:
+    """The words of a design's identity, from the ``first`` on."""
     entries = []
     for number in range(IDENTITY_WORDS):
         # addresses count bytes
@@ -188,6 +187,26 @@ def _identity(identity: bytes | None) -> list[RegisterEntry]:
         if identity is not None:
             value = int.from_bytes(identity[at : at + 4], "little")
         summary = f"Bytes {at} to {at + 3} of the design's identity, the first one lowest"
-        word = _constant(Register.IDENTITY, summary, value)
+        word = constant(first, summary, value)
         entries.append(replace(word, name=f"{word.name}{number}", address=word.address + at))
     return entries
+
+
+def constants(entries: Iterable[RegisterEntry]) -> Iterator[tuple[RegisterEntry, int]]:
+    """The registers that always read as the same, with what that is."""
+    for entry in entries:
+        if entry.constant and entry.reset is not None:
+            yield entry, entry.reset
+
+
+def c_macros(entries: Iterable[RegisterEntry], prefix: str) -> Iterator[str]:
+    """The lines of C that name offsets, bits and the values of what never changes, all with the ``prefix``."""
+    for entry in entries:
+        yield f"/* {entry.summary} ({entry.access.value}). */"
+        yield f"#define {prefix}_{entry.name}_OFFSET {entry.address:#04x}u"
+        for _, value in constants([entry]):
+            yield f"#define {prefix}_{entry.name}_VALUE {value:#010x}u"
+        for field in entry.fields:
+            # a register that is one field needs no mask
+            if field is not WHOLE:
+                yield f"#define {prefix}_{entry.name}_{field.name} {field.mask:#x}u /* {field.summary} */"

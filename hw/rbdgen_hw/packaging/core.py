@@ -7,7 +7,6 @@ A name comes from a file that anybody may have made: no text is put between quot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rbdgen.protocol.registers import RegisterEntry
@@ -53,12 +52,6 @@ class Core:
             for p in self.ports
             if p.name.startswith(f"{prefix}_")
         }
-
-    def constants(self) -> Iterator[tuple[RegisterEntry, int]]:
-        """The registers that always read as the same, with what that is."""
-        for entry in self.registers:
-            if entry.constant and entry.reset is not None:
-                yield entry, entry.reset
 
 
 BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}

@@ -6,14 +6,13 @@ Not here: the library for boards on a serial line (:mod:`rbdgen.host.library`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rbdgen.protocol.registers import (
     REGISTER_BITS,
-    WHOLE,
     Access,
     Field,
     RegisterEntry,
+    c_macros,
+    constants,
 )
 from rbdgen_hw.packaging.core import Core, rdl_string
 
@@ -53,28 +52,14 @@ def c_header(core: Core) -> str:
     read = f"{core.name}_read(base, {prefix}_"
     conditions = [
         f"{read}{entry.name}_OFFSET) == {prefix}_{entry.name}_VALUE"
-        for entry, _ in core.constants()
+        for entry, _ in constants(core.registers)
     ]
     return _HEADER.format(
         name=core.name,
         prefix=prefix,
-        defines="\n".join(_defines(core, prefix)),
+        defines="\n".join(c_macros(core.registers, prefix)),
         conditions=" &&\n        ".join(conditions),
     )
-
-
-def _defines(core: Core, prefix: str) -> Iterator[str]:
-    """The macros of every register."""
-    values = {entry.name: value for entry, value in core.constants()}
-    for entry in core.registers:
-        yield f"/* {entry.summary} ({entry.access.value}). */"
-        yield f"#define {prefix}_{entry.name}_OFFSET {entry.address:#04x}u"
-        if entry.name in values:
-            yield f"#define {prefix}_{entry.name}_VALUE {values[entry.name]:#010x}u"
-        for field in entry.fields:
-            # a register that is one field needs no mask
-            if field is not WHOLE:
-                yield f"#define {prefix}_{entry.name}_{field.name} {field.mask:#x}u /* {field.summary} */"
 
 
 _SOFTWARE = {

@@ -6,14 +6,14 @@ The tables are its identity, functions, words and formats, as ``rbdgen_device.h`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
 import numpy as np
 
 from rbdgen.host.arrays import entry_number
-from rbdgen.host.manifest import Manifest
+from rbdgen.host.manifest import Entry, Manifest
 from rbdgen.host.programs import Program
 from rbdgen.protocol.identifiers import LONGEST, Scope, c_comment, c_literal, plain_name
 from rbdgen.protocol.tasks import (
@@ -25,7 +25,7 @@ from rbdgen.protocol.tasks import (
     TaskFormat,
 )
 
-ARGUMENTS = ("device", "count", "operands", "results", "flags")
+ARGUMENTS = ("device", "count", "operands", "results", "flags", "task_words", "result_words")
 """Names of typed calls' arguments besides a function's vectors."""
 MEMBERS = (
     "Device",
@@ -97,8 +97,10 @@ def names_of(manifest: Manifest, library: set[str]) -> Names:
     # C has one name space for all, C++ one for the class
     scope, members = Scope(library), Scope(MEMBERS)
     tables = scope.take(prefix, "design")
-    for fixed in ("WORKSPACE_BYTES", "PARAMETERS"):
+    for fixed in ("WORKSPACE_BYTES", "PARAMETERS", "TASK_WORD_BYTES", "RESULT_WORD_BYTES"):
         scope.take(capitals, fixed)
+    for fixed in ("identity", "program", "program_blocks"):
+        scope.take(prefix, fixed)
     functions = []
     for name in manifest.tasks.functions:
         arguments = Scope(ARGUMENTS)
@@ -188,7 +190,7 @@ def prototype(function: Function) -> str:
     given = [f"const double *{vector.argument}" for vector in function.operands]
     wanted = [f"double *{vector.argument}" for vector in function.results]
     arguments = ["rbd_device *device", "size_t count", *given, *wanted, "uint8_t *flags"]
-    return _wrapped(f"int {function.call}({', '.join(arguments)})", "    ")
+    return wrapped(f"int {function.call}({', '.join(arguments)})", "    ")
 
 
 def definitions(names: Names) -> list[str]:
@@ -276,7 +278,7 @@ def _methods(names: Names, number: int, function: Function) -> list[str]:
     given = _arguments(function.operands)
     lines = [
         f"    /* {_summary(function)} */",
-        _wrapped(f"    void {function.method}({into})", " " * 12),
+        wrapped(f"    void {function.method}({into})", " " * 12),
         "    {",
         f"        call({number:d}, {{{given}}}, {{{_arguments(function.results)}}}, flags);",
         "    }",
@@ -289,7 +291,7 @@ def _methods(names: Names, number: int, function: Function) -> list[str]:
         "        std::vector<std::uint8_t> flags;",
         "    };",
         "",
-        _wrapped(f"    {result} {function.method}({', '.join(views)})", " " * 12),
+        wrapped(f"    {result} {function.method}({', '.join(views)})", " " * 12),
         "    {",
         f"        const std::size_t count = {first.argument}.size() / {first.size:d};",
         f"        {result} results;",
@@ -318,7 +320,7 @@ def _arguments(vectors: Iterable[Vector]) -> str:
     return ", ".join(vector.argument for vector in vectors)
 
 
-def _wrapped(line: str, indent: str) -> str:
+def wrapped(line: str, indent: str) -> str:
     """A line as several, where it is too long."""
     return "\n".join(wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False))
 
@@ -390,33 +392,53 @@ class _Vectors:
         return _array("rbd_vector", name, rows)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a word belongs: the number of its ``vector`` among a function's, its ``entry`` there, row by row, and the
+    one across the diagonal of a symmetric matrix (``mirror``), else the same again."""
+
+    vector: int
+    entry: int
+    mirror: int
+
+
+def operand_places(manifest: Manifest, name: str) -> list[tuple[Place, OperandWord]]:
+    """The operand words of the function ``name``, each with its place."""
+    words = manifest.tasks.functions[name].operands
+    places = _places_of(manifest, manifest.operand_vectors[name], manifest.operands[name])
+    return list(zip(places, words, strict=True))
+
+
+def result_places(manifest: Manifest, name: str) -> list[tuple[Place, ResultWord]]:
+    """The result words of the function ``name``, each with its place."""
+    words = manifest.tasks.functions[name].results
+    places = _places_of(manifest, manifest.result_vectors[name], manifest.results[name])
+    return list(zip(places, words, strict=True))
+
+
+def _places_of(
+    manifest: Manifest, vectors: Sequence[str], entries: Sequence[Entry]
+) -> Iterator[Place]:
+    for entry in entries:
+        shape = manifest.shapes[entry.vector]
+        place = entry_number(entry.index, shape.size)
+        mirror = entry_number(entry.index[::-1], shape.size) if shape.symmetric else place
+        yield Place(vectors.index(entry.vector), place, mirror)
+
+
 def _operands(name: str, manifest: Manifest, function: Function) -> list[str]:
     """Entry, vector, width, binary point and limits of each operand word."""
-    order = [vector.name for vector in function.operands]
     rows = []
-    words = manifest.tasks.functions[function.name].operands
-    for entry, word in zip(manifest.operands[function.name], words, strict=True):
-        size = manifest.shapes[entry.vector].size
-        place = entry_number(entry.index, size)
-        rows.append(
-            f"{{{place:d}, {order.index(entry.vector):d}, {_format(word)}, {_limits(word)}}}"
-        )
+    for place, word in operand_places(manifest, function.name):
+        rows.append(f"{{{place.entry:d}, {place.vector:d}, {_format(word)}, {_limits(word)}}}")
     return _array("rbd_operand", name, rows)
 
 
 def _results(name: str, manifest: Manifest, function: Function) -> list[str]:
     """Entry, the one across the diagonal, vector, width and binary point of each result word."""
-    order = [vector.name for vector in function.results]
     rows = []
-    words = manifest.tasks.functions[function.name].results
-    for entry, word in zip(manifest.results[function.name], words, strict=True):
-        size = manifest.shapes[entry.vector].size
-        place = entry_number(entry.index, size)
-        mirror = place
-        if manifest.shapes[entry.vector].symmetric:
-            mirror = entry_number(entry.index[::-1], size)
-        number = order.index(entry.vector)
-        rows.append(f"{{{place:d}, {mirror:d}, {number:d}, {_format(word)}}}")
+    for place, word in result_places(manifest, function.name):
+        rows.append(f"{{{place.entry:d}, {place.mirror:d}, {place.vector:d}, {_format(word)}}}")
     return _array("rbd_result", name, rows)
 
 
