@@ -25,6 +25,7 @@ from rbdgen_hw.pipeline.unit_operators import OPERATORS
 from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
+from rbdgen_hw.shells.registers import RegisterShell
 from rbdgen_hw.shells.uart import UartShell
 from rbdgen_hw.top import Hardware, top_level
 from rbdgen_hw.yosys import yosys_version
@@ -111,11 +112,28 @@ def axi_verilog(design: Hardware, identity: bytes) -> str:
     """Verilog of the AXI shell; the top module is ``<name>_axi`` with ports ``aclk aresetn s_axis_* m_axis_* s_axi_*``,
     and instantiates the design's."""
     name = f"{design.name}_axi"
-    shell = AxiShell(design, identity)
     header = f"// {name}: {design.name} with AXI4-Stream and AXI4-Lite ports.\n"
-    core = to_verilog(
-        shell, f"{name}_core", header, {bus: bus for bus in ("s_axis", "m_axis", "s_axi")}
-    )
+    return _axi_top(AxiShell(design, identity), name, header, ("s_axis", "m_axis", "s_axi"))
+
+
+def registers_verilog(design: Hardware, identity: bytes, bus: str) -> str:
+    """Verilog of the shell of registers on a ``bus`` of :data:`rbdgen_hw.shells.registers.BUSES`. With ``axi-lite`` the
+    top module is ``<name>_axi_lite`` with ports ``aclk aresetn s_axi_* irq``, with ``wishbone`` ``<name>_wishbone`` with
+    ports ``clk rst wb_* irq``; it instantiates the design's.
+
+    ConfigError for an accelerator whose packets do not go word by word.
+    """
+    name = f"{design.name}_{bus.replace('-', '_')}"
+    header = f"// {name}: {design.name} behind registers.\n"
+    shell = RegisterShell(design, identity, bus)
+    if bus == "axi-lite":
+        return _axi_top(shell, name, header, (shell.port,))
+    return to_verilog(shell, name, header, {shell.port: shell.port})
+
+
+def _axi_top(shell: SharedComponent, name: str, header: str, buses: tuple[str, ...]) -> str:
+    """Verilog of a shell with names and polarity of clock and reset as AXI has them."""
+    core = to_verilog(shell, f"{name}_core", header, {bus: bus for bus in buses})
     ports = []
     pins = []
     for path, member, value in shell.signature.flatten(shell):
@@ -125,11 +143,10 @@ def axi_verilog(design: Hardware, identity: bytes) -> str:
             f"  {'input' if member.flow == In else 'output'} {f'[{width - 1}:0] ' if width > 1 else ''}{port}"
         )
         pins.append(f".{port}({port})")
-    buses = "s_axis:m_axis:s_axi"
-    # around it: names and polarity as AXI has them, and an attribute, which to_verilog leaves out
+    # around it, with an attribute, which to_verilog leaves out
     top = (
         f"module {name}(\n"
-        f'  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {buses}, ASSOCIATED_RESET aresetn" *)\n'
+        f'  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {":".join(buses)}, ASSOCIATED_RESET aresetn" *)\n'
         "  input aclk,\n  input aresetn,\n" + ",\n".join(ports) + "\n);\n"
         f"  {name}_core core(.clk(aclk), .rst(~aresetn),\n    "
         + ",\n    ".join(pins)

@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal
-from amaranth.lib import stream
+from amaranth.hdl import (
+    Cat,
+    ClockSignal,
+    Const,
+    Instance,
+    Module,
+    ResetInserter,
+    ResetSignal,
+    Signal,
+    Value,
+)
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import ConfigError
@@ -40,18 +50,29 @@ def instantiate_accelerator(
     leave = StreamRegister(design.tasks.result.row_bits)
     instantiate(m, platform, "entry", entry)
     instantiate(m, platform, "leave", leave)
-    tasks = entry.o
-    results = leave.i
-    load = Signal(LOAD)
+    tasks, results, load = accelerator_streams(m, platform, design)
+    forward(m, entry.o, tasks)
+    forward(m, results, leave.i)
     if design.tasks.resident:
         # whoever looks lengths up can be far away
         told = registered(m, load.as_value(), "told")
         m.d.comb += [listener.load.eq(LOAD(told)) for listener in listeners]
+    return entry.i, leave.o
+
+
+def accelerator_streams(
+    m: Module, platform: object, design: Hardware, forget: Value | None = None
+) -> tuple[stream.Interface, stream.Interface, data.View[data.StructLayout]]:
+    """Put the accelerator of ``design`` into ``m``; its streams of tasks and results as they are, and what is loaded into
+    it, if programs are. ``forget``: what else resets it."""
+    tasks = stream.Signature(design.tasks.task.row_bits).create(path=("tasks",))
+    results = stream.Signature(design.tasks.result.row_bits).create(path=("results",))
+    load = Signal(LOAD)
     if isinstance(platform, Library):
         m.submodules.accelerator = Instance(
             design.name,
             i_clk=ClockSignal(),
-            i_rst=ResetSignal(),
+            i_rst=ResetSignal() if forget is None else ResetSignal() | forget,
             i_in_valid=tasks.valid,
             o_in_ready=tasks.ready,
             i_in_payload=tasks.payload,
@@ -60,8 +81,9 @@ def instantiate_accelerator(
             o_out_payload=results.payload,
             **({"o_load": load.as_value()} if design.tasks.resident else {}),
         )
-        return entry.i, leave.o
-    m.submodules.accelerator = core = top_level(design)
+        return tasks, results, load
+    core = top_level(design)
+    m.submodules.accelerator = core if forget is None else ResetInserter(forget)(core)
     if design.tasks.resident:
         m.d.comb += load.eq(core.load)
     m.d.comb += [
@@ -72,7 +94,7 @@ def instantiate_accelerator(
         results.payload.eq(core.o.payload),
         core.o.ready.eq(results.ready),
     ]
-    return entry.i, leave.o
+    return tasks, results, load
 
 
 class LinkShell(SharedComponent):
