@@ -26,6 +26,7 @@ from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
 from rbdgen_hw.shells.registers import RegisterShell
+from rbdgen_hw.shells.spi import SpiShell
 from rbdgen_hw.shells.uart import UartShell
 from rbdgen_hw.top import Hardware, top_level
 from rbdgen_hw.yosys import yosys_version
@@ -87,6 +88,14 @@ def uart_verilog(design: Hardware, identity: bytes, clock: float, baud: float) -
     name = f"{design.name}_uart"
     header = f"// {name}: {design.name} behind a serial line, {baud:g} baud at a clock of {clock / 1e6:g} MHz.\n"
     return to_verilog(UartShell(design, identity, clock, baud), name, header, {})
+
+
+def spi_verilog(design: Hardware, identity: bytes) -> str:
+    """Verilog of the shell of an SPI device; the top module is ``<name>_spi`` with ports ``clk rst sck cs_n mosi miso
+    ready idle``, and instantiates the design's. SPI's clock is at most a quarter of ``clk``."""
+    name = f"{design.name}_spi"
+    header = f"// {name}: {design.name} as an SPI device.\n"
+    return to_verilog(SpiShell(design, identity), name, header, {})
 
 
 def link_verilog(design: Hardware, identity: bytes) -> str:

@@ -3,8 +3,8 @@
 A frame is ``kind`` (1 byte), ``length`` of the payload (2 bytes), payload, and CRC-32 of all that (4 bytes), numbers
 lowest byte first. On the wire it stands between two flags; a flag or escape inside is sent as the escape and the byte
 with bit 5 inverted (the asynchronous framing of RFC 1662). A flag always ends what came before it and begins anew, so
-that after any garbage the next frame whose own bytes are whole is received. Whatever is not a whole frame is dropped
-and counted, never guessed at.
+that after any garbage the next frame whose own bytes are whole is received. Whatever is not a whole frame is dropped,
+never guessed at.
 
 The host sends tasks and hellos; the device answers tasks by results, and a hello, once all tasks before it are
 answered, by its :class:`Status`. So a hello's answer proves that a task sent before it and not answered is lost.
@@ -24,6 +24,8 @@ from rbdgen.protocol.tasks import TaskFormat
 FLAG = 0x7E
 ESCAPE = 0x7D
 ESCAPE_BIT = 0x20
+FILLER = FLAG
+"""What a side sends between frames where it must send something, as on a link that the other side clocks."""
 PROTOCOL_VERSION = 2
 LENGTH_BYTES = 2
 CRC_BYTES = 4
@@ -66,9 +68,14 @@ class Frame(NamedTuple):
     payload: bytes
 
 
+def head_bytes(kind: int, length: int) -> bytes:
+    """What comes before a payload of so many bytes."""
+    return _HEAD.pack(kind, length)
+
+
 def frame_bytes(kind: int, payload: bytes | bytearray) -> bytes:
     """The frame on the wire, flags included."""
-    body = _HEAD.pack(kind, len(payload)) + payload
+    body = head_bytes(kind, len(payload)) + payload
     body += zlib.crc32(body).to_bytes(CRC_BYTES, "little")
     for plain, escaped in _ESCAPED:
         body = body.replace(plain, escaped)
@@ -138,7 +145,8 @@ class Status:
     its reset, so that another epoch tells of a reset; ``capacity`` how many bytes of frames (``FRAME_BYTES`` and
     payload each) it keeps for sure. Then what it received since its reset: frames ``accepted``, frames ``damaged`` on
     the way, frames dropped for want of room (``overrun``), and frames that were whole but no task or hello of this
-    device (``rejected``). The counters start again at 2³².
+    device (``rejected``). The counters start again at 2³². They are there for whoever looks into a model: hardware
+    says zeros, and no host asks, as it counts on its own side.
 
     Nonce and version come first in every version of the protocol.
     """
@@ -176,6 +184,9 @@ def read_version(payload: bytes) -> tuple[int, int] | None:
 
 STATUS_BYTES = struct.calcsize(Status.LAYOUT)
 """Length of a hello's answer."""
+
+EPOCH_OFFSET = NONCE_BYTES + 1 + IDENTITY_BYTES
+"""In it, of the epoch; the nonce is at the beginning."""
 
 MINIMUM_BUFFER = 2048
 """Bytes: one block memory of the smallest devices."""

@@ -54,10 +54,7 @@ def test_mixed_tasks_are_all_answered(device: tuple[Manifest, Path]) -> None:
     with Driver.open(known, ProcessTransport([str(program)])) as dut:
         check_mixed(design("pendulum2", functions=FUNCTIONS, ii=8), dut, 10_000, 1)
         assert (dut.link.counters.sent, dut.link.counters.lost) == (10_000, 0)
-        status = dut.link.hello()
-        # the hellos are accepted frames, too
-        assert status.accepted == 10_000 + dut.link.counters.hellos
-        assert (status.damaged, status.overrun, status.rejected) == (0, 0, 0)
+        assert dut.link.counters.damaged == 0
 
 
 @pytest.mark.slow

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from rbdgen.emulation import DIGEST, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
 from rbdgen.host.manifest import identity_of
-from rbdgen.protocol.frames import FRAME_BYTES, STATUS_BYTES, Kind, buffer_bytes, frame_bytes
+from rbdgen.protocol.frames import (
+    FRAME_BYTES,
+    HEAD_BYTES,
+    IDENTITY_BYTES,
+    Kind,
+    buffer_bytes,
+    frame_bytes,
+)
 from rbdgen.protocol.tasks import FUNCTION_BITS
 from rbdgen.report.design import manifest
 from rbdgen.shells.shell import ShellModel
-from rbdgen_hw.shells.frame_receiver import COUNTERS, Receiver
+from rbdgen_hw.shells.frame_receiver import AT_ONCE, ENTRY, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
-from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_cycles
+from rbdgen_hw.shells.status import Answer
+from rbdgen_hw.shells.uart import UartReceiver, UartTransmitter, bit_time
 from rbdgen_sim.faults import Noise
 from tests.conftest import design
 
@@ -28,55 +38,93 @@ def shell_model() -> ShellModel:
     return bit_true_shell(design("pendulum2", functions=common(), ii=4))
 
 
-def received(data: bytes, drained: bool = True) -> tuple[list[int], dict[str, int]]:
-    """What the receiver makes of ``data``: the bytes that it passes on, and its counters. Not ``drained``: nothing is
-    taken from it before all has come."""
-    dut = Receiver(shell_model().tasks)
+DEPTH = buffer_bytes(shell_model().tasks)
+
+
+@dataclass
+class Received:
+    """What a receiver makes of bytes: those that it passes on, and how many frames it accepts and drops."""
+
+    payloads: bytes = b""
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    """Of each byte whether it is the last of its payload, and a hello's."""
+    accepted: int = 0
+    dropped: int = 0
+
+
+def received(data: bytes, at_once: int = 4, drained: bool = True, stall: float = 0.3) -> Received:
+    """What the receiver makes of ``data``, a byte in 8 / ``at_once`` cycles; what takes it ``stall``s for this share of
+    the time. Not ``drained``: nothing is taken from it before all has come."""
+    dut = Receiver(shell_model().tasks, at_once)
+    found = Received()
     out: list[int] = []
-    counters: dict[str, int] = {}
+    pace = np.random.default_rng(8)
 
     async def feed(ctx: Any) -> None:
-        ctx.set(dut.i.valid, 1)
         for byte in data:
+            if pace.integers(8) == 0:
+                ctx.set(dut.i.valid, 0)
+                await ctx.tick().repeat(int(pace.integers(1, 4)))
+            ctx.set(dut.i.valid, 1)
             ctx.set(dut.i.payload, byte)
             while not (await ctx.tick().sample(dut.i.ready))[-1]:
                 pass
         ctx.set(dut.i.valid, 0)
-        await ctx.tick().repeat(500)
-        counters.update({name: ctx.get(getattr(dut, name)) for name in COUNTERS})
+        await ctx.tick().repeat(int(2 * DEPTH / (1 - stall)) if drained else 10)
 
     async def drain(ctx: Any) -> None:
-        ctx.set(dut.o.ready, int(drained))
-        async for *_, valid, payload in ctx.tick().sample(dut.o.valid, dut.o.payload):
-            if valid and drained:
-                out.append(payload)
+        ready = int(drained)
+        ctx.set(dut.o.ready, ready)
+        async for *_, valid, payload, accepted, dropped in ctx.tick().sample(
+            dut.o.valid, dut.o.payload, dut.accepted, dut.dropped
+        ):
+            if valid and ready:
+                entry = ENTRY.from_bits(payload)
+                out.append(entry.byte)
+                found.marks.append((entry.last, entry.hello))
+            found.accepted += accepted
+            found.dropped += dropped
+            ready = int(drained and pace.random() >= stall)
+            ctx.set(dut.o.ready, ready)
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
     simulator.add_testbench(feed)
     simulator.add_testbench(drain, background=True)
     simulator.run()
-    return out, counters
+    found.payloads = bytes(out)
+    return found
 
 
-def expected(data: bytes) -> tuple[list[int], dict[str, int]]:
+def expected(data: bytes) -> Received:
     """The same by the model."""
-    shell, out = shell_model(), []
+    shell, found = shell_model(), Received()
     take = shell.take
 
     def spy(frame: Any) -> None:
         if shell.fits(frame):
-            out.extend([frame.kind, *frame.payload])
+            found.payloads += frame.payload
+            hello = int(frame.kind == Kind.HELLO)
+            found.marks += [(0, hello)] * (len(frame.payload) - 1) + [(1, hello)]
         take(frame)
 
     shell.take = spy  # type: ignore[method-assign]
     shell.write(data)
-    counters = {
-        "accepted": shell.accepted,
-        "damaged": shell.deframer.damaged,
-        "rejected": shell.rejected,
-    }
-    return out, counters | {"overrun": 0}
+    found.accepted = shell.accepted
+    found.dropped = shell.deframer.damaged + shell.rejected
+    return found
+
+
+def payloads(found: Received) -> list[bytes]:
+    """Payloads one by one."""
+    ends = [k + 1 for k, (last, _) in enumerate(found.marks) if last]
+    return [found.payloads[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def is_subsequence(some: Sequence[bytes], every: Sequence[bytes]) -> bool:
+    """Whether ``some`` are in ``every``, in their order."""
+    rest = iter(every)
+    return all(own in rest for own in some)
 
 
 def some_frames(count: int, seed: int) -> bytes:
@@ -100,17 +148,18 @@ def some_frames(count: int, seed: int) -> bytes:
     return b"".join(frames)
 
 
-def test_frames_are_taken_and_counted_as_by_the_model() -> None:
-    data = some_frames(150, 1)
-    assert received(data) == expected(data)
-    assert expected(data)[1]["rejected"] > 5
+@pytest.mark.parametrize("at_once", AT_ONCE)
+def test_frames_are_taken_as_by_the_model(at_once: int) -> None:
+    data = some_frames(100, 1)
+    assert received(data, at_once) == expected(data)
+    assert expected(data).dropped > 5
 
 
 @pytest.mark.parametrize("seed", [2, 3])
-def test_damage_is_dropped_and_counted_as_by_the_model(seed: int) -> None:
+def test_damage_is_dropped_as_by_the_model(seed: int) -> None:
     data = Noise(shell_model(), 0.02, seed).damage(some_frames(150, seed))
     assert received(data) == expected(data)
-    assert expected(data)[1]["damaged"] > 20
+    assert expected(data).dropped > 20
 
 
 def test_garbage_and_frames_beyond_the_buffer_are_damage() -> None:
@@ -120,29 +169,39 @@ def test_garbage_and_frames_beyond_the_buffer_are_damage() -> None:
         + b"".join(frame_bytes(Kind.TASK, bytes(limit + n)) for n in (-1, 0, 1, 2))
         + some_frames(5, 4)
     )
-    out, counters = received(data)
-    assert out == expected(data)[0]
-    # the ring keeps one place free, so a frame as long as the whole buffer never fits; it is no task either
-    assert counters == expected(data)[1]
+    assert received(data) == expected(data)
 
 
-def test_what_finds_no_room_is_counted_and_leaves_the_rest_whole() -> None:
+def test_what_finds_no_room_leaves_the_rest_whole() -> None:
     shell = shell_model()
     task = frame_bytes(Kind.TASK, bytes([1]) + bytes(shell.lengths[1] - 1))
-    _, counters = received(task * 200, drained=False)
-    assert counters["overrun"] > 0
-    assert counters["accepted"] + counters["overrun"] == 200
-    room = buffer_bytes(shell.tasks)
-    assert (
-        counters["accepted"] * (shell.lengths[1] + 1)
-        < room
-        <= (counters["accepted"] + 1) * (shell.lengths[1] + 8)
-    )
+    found = received(task * 200, drained=False)
+    assert found.dropped > 0
+    assert found.accepted + found.dropped == 200
+    # a place stays free
+    room = buffer_bytes(shell.tasks) - 1
+    assert found.accepted == room // shell.lengths[1]
 
 
-def test_results_leave_as_the_model_sends_them() -> None:
+def test_what_finds_no_room_does_not_touch_what_waits() -> None:
+    # more comes than is taken: the ring is full again and again
+    random, shell = np.random.default_rng(9), shell_model()
+    tasks = [bytes([1]) + random.bytes(shell.lengths[1] - 1) for _ in range(250)]
+    data = b"".join(frame_bytes(Kind.TASK, task) for task in tasks)
+    found, all_of_it = received(data, stall=0.98), expected(data)
+    assert found.dropped > all_of_it.dropped
+    # what is left out are whole payloads
+    assert is_subsequence(payloads(found), payloads(all_of_it))
+
+
+@pytest.mark.parametrize("at_once", AT_ONCE)
+def test_results_leave_as_the_model_sends_them(at_once: int) -> None:
     tasks, random = shell_model().tasks, np.random.default_rng(5)
-    dut = Sender(tasks)
+    dut = Sender(tasks, at_once)
+    answer = Answer(tasks, random.bytes(IDENTITY_BYTES))
+    top = Module()
+    top.submodules += [dut, answer]
+    top.d.comb += [answer.place.eq(dut.place), dut.answer.eq(answer.byte)]
     packets = []
     for _ in range(40):
         f = list(tasks.functions.values())[int(random.integers(len(common())))]
@@ -155,12 +214,11 @@ def test_results_leave_as_the_model_sends_them() -> None:
         size = tasks.result.beat_bytes
         whole = b"".join(b.to_bytes(size, "little") for b in beats)
         packets.append((beats, whole[: tasks.result.packet_bytes(len(f.results))]))
-    status = random.bytes(STATUS_BYTES)
+    status = answer.init[HEAD_BYTES:]
     out = bytearray()
     left = 0
 
     async def feed(ctx: Any) -> None:
-        ctx.set(dut.status, int.from_bytes(status, "little"))
         for beats, _ in packets:
             for beat in beats:
                 ctx.set(dut.beats.valid, 1)
@@ -188,7 +246,7 @@ def test_results_leave_as_the_model_sends_them() -> None:
             ready = int(pace.integers(2))
             ctx.set(dut.o.ready, ready)
 
-    simulator = Simulator(dut)
+    simulator = Simulator(top)
     simulator.add_clock(1e-6)
     simulator.add_testbench(feed)
     simulator.add_testbench(drain, background=True)
@@ -250,7 +308,7 @@ def test_a_clock_too_slow_for_the_line_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"^baud: 3e\+06 needs a clock of 24 MHz, not 20 MHz; lower it$"
     ):
-        bit_cycles(20e6, 3e6)
+        bit_time(20e6, 3e6)
 
 
 def test_the_identity_is_the_manifests() -> None:

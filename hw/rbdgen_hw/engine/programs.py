@@ -22,12 +22,11 @@ from rbdgen.protocol.loading import (
     TOLD_BITS,
 )
 from rbdgen.protocol.tasks import FLAG_BITS, LOAD, LOAD_WORDS, Flag, TaskFormat
+from rbdgen_hw.checksum import stepped
 from rbdgen_hw.engine.loader import Loader
 
 FUNCTION_ADDRESSES = LOAD * PARTS
 """Addresses of entries of all functions; the code behind them is that of these packets themselves."""
-POLYNOMIAL = 0xEDB88320
-"""CRC-32's, of which the bits that leave are the lowest."""
 
 
 class ProgramLoader(Loader):
@@ -94,9 +93,8 @@ class ProgramLoader(Loader):
             self._keep()
         with m.State("CHECK"):
             # a bit in each cycle: links bring words no faster
-            odd = self.word[0] ^ self.crc[0]
             m.d.sync += [
-                self.crc.eq(self.crc[1:] ^ Mux(odd, POLYNOMIAL, 0)),
+                self.crc.eq(stepped(self.crc, self.word[:1])),
                 self.word.eq(self.word[1:]),
                 self.bits.eq(self.bits + 1),
             ]

@@ -1,14 +1,14 @@
 # amaranth: UnusedElaboratable=no
-"""Bytes from a link into whole frames: unescaping, checking, and a buffer that keeps only what is whole.
+"""Bytes from a link into tasks: unescaping, checking, and a buffer that keeps only what is whole.
 
-It counts and drops exactly as :class:`rbdgen.shells.shell.ShellModel` does; only it can run out of room, too.
+It keeps and drops what :class:`rbdgen.shells.shell.ShellModel` does; only it can run out of room, too. A link brings a
+byte in many cycles: what takes few look-up tables is done bit by bit, and in registers that have time to settle.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import stream
-from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.protocol.frames import (
@@ -16,303 +16,177 @@ from rbdgen.protocol.frames import (
     ESCAPE,
     ESCAPE_BIT,
     FLAG,
-    FRAME_BYTES,
-    HEAD_BYTES,
-    NONCE_BYTES,
     Kind,
     buffer_bytes,
 )
 from rbdgen.protocol.tasks import TaskFormat
-from rbdgen_hw.fifo import offer, ring_memory
+from rbdgen_hw.checksum import CRC_BITS, stepped
+from rbdgen_hw.fifo import ring_memory
 from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import registered
 from rbdgen_hw.shells.lengths import tasks_of
 
-COUNTERS = ("accepted", "damaged", "overrun", "rejected")
-COUNTER_BITS = 32
+BYTE = 8
+AT_ONCE = (1, 2, 4)
+"""Bits of a byte that may go into a check sum in a cycle: fewer take less logic, and longer. With all eight, registers
+behind a byte would not have settled when the next one comes."""
+KIND, LOW, HIGH, FIRST, REST, CHECK = range(6)
+"""Which byte of a frame comes next: its kind, the low or the high one of its length, the first or another of its
+payload, the first of its check sum, behind which are the other three."""
+ENDED = CHECK + CRC_BYTES
+"""None: all have come."""
+ENTRY = data.StructLayout({"byte": BYTE, "last": 1, "hello": 1})
+"""Of the buffer: a payload's byte, whether it is the last one, and whether the frame is a hello."""
 
 
 class Receiver(SharedComponent):
-    """``i``: bytes of the link. ``o``: of every accepted frame its kind and its payload, byte by byte; a frame is
-    offered when all of it has come, and ``pending`` until its last byte is taken. The counters are those of
-    :class:`rbdgen.protocol.frames.Status`. A byte goes a step per clock, from register to register, so that a link
-    never is what limits a device's clock."""
+    """``i``: bytes of the link, of which each is taken in 8 / ``at_once`` cycles. ``o``: the payloads of whole frames,
+    byte by byte, as :data:`ENTRY`. ``accepted`` strobes for each frame that is kept, ``dropped`` for any other;
+    ``quiet``: nothing waits here. How long a payload is follows from its kind and its function, whatever its frame
+    says."""
 
     module_name = "receiver"
 
-    def __init__(self, tasks: TaskFormat) -> None:
-        self.tasks = tasks
+    def __init__(self, tasks: TaskFormat, at_once: int) -> None:
         self.packets = tasks_of(tasks)
-        counters = {name: Out(COUNTER_BITS) for name in COUNTERS}
+        self.depth = buffer_bytes(tasks)
+        self.at_once = at_once
         super().__init__(
             {
-                "i": In(stream.Signature(8)),
-                "o": Out(stream.Signature(8)),
-                "pending": Out(1),
-                **counters,
+                "i": In(stream.Signature(BYTE)),
+                "o": Out(stream.Signature(ENTRY.size)),
+                "accepted": Out(1),
+                "dropped": Out(1),
+                "quiet": Out(1),
                 **self.packets.ports,
             }
         )
 
     def elaborate(self, platform: object) -> Module:
-        return ReceiverBuilder(self, platform).build()
+        return ReceiverBuilder(self).build()
 
 
 class ReceiverBuilder:
     """Writes the module of a receiver, ``ports``."""
 
-    def __init__(self, ports: Receiver, platform: object) -> None:
+    def __init__(self, ports: Receiver) -> None:
         self.ports = ports
-        self.platform = platform
         self.m = m = Module()
-        self.depth = depth = buffer_bytes(ports.tasks)
-        m.submodules.checksum = self.crc = CRC32_ISO_HDLC(8).create()
-        self.write, self.read = ring_memory(m, 8, depth)
-        # the ring: what is read, what was written, and the end of the last whole frame
-        self.head = Signal(range(depth))
-        self.tail = Signal(range(depth))
-        self.committed = Signal(range(depth))
-        self.after_tail = Signal(range(depth), init=1)
-        # a frame of ``depth`` bytes is the longest that may be whole
-        self.count = Signal(range(depth + 2))
-        self.kind, self.length = (Signal(bits) for bits in (8, 16))
-        self.first = Signal(8)
-        # the present frame: begun, amid an escape, spoilt, without room
-        self.started, self.escaping, self.bad, self.full = (Signal() for _ in range(4))
-        # behind its end: to be judged, judged, undamaged, of a length that its kind may have
-        self.closed, self.judged, self.whole, self.fits = (Signal() for _ in range(4))
-        # a byte without its escape, as it comes and a cycle later
-        self.plain, self.is_plain = (Signal(bits) for bits in (8, 1))
-        byte, has_byte = Signal(8, reset_less=True), Signal()
-        self.byte = byte
-        self.has_byte = has_byte
+        self.write, self.read = ring_memory(m, ENTRY.size, ports.depth)
+        # the ring: what is read, where the present frame begins, and where its next byte goes
+        self.head = Signal(range(ports.depth))
+        self.base = Signal(range(ports.depth))
+        self.address = Signal(range(ports.depth))
+        # the present frame: which byte comes, how many of its payload have come, what it is, and whether it is lost
+        self.place = Signal(range(ENDED + 1))
+        self.count = Signal(range(ports.packets.longest + 1))
+        self.hello, self.spoilt = Signal(), Signal()
+        # amid an escape; behind a frame's end, where it is judged
+        self.escaping, self.closing, self.judged = Signal(), Signal(), Signal()
+        # a byte without its escape, as long as it comes, and in the cycle in which it is taken
+        self.byte, self.comes, self.taken = Signal(BYTE), Signal(), Signal()
 
     def build(self) -> Module:
         """The module."""
-        self._take_bytes()
-        self._keep_bytes()
-        self._close_frame()
-        self._count_verdict(self._judge())
-        self._offer()
-        return self.m
-
-    def _take_bytes(self) -> None:
-        """Bytes of the link become bytes of frames."""
         m = self.m
-        incoming = self.ports.i
-        is_flag = Signal()
-        unescaped = incoming.payload ^ ESCAPE_BIT
-        plain = Mux(self.escaping, unescaped, incoming.payload)
-        m.d.comb += [
-            incoming.ready.eq(~self.closed & ~self.judged),
-            is_flag.eq(incoming.payload == FLAG),
-            self.plain.eq(plain),
-            self.crc.data.eq(self.byte),
-            self.crc.valid.eq(self.has_byte),
-            self.crc.start.eq(self.judged),
-            self.write.addr.eq(self.tail),
-            self.write.data.eq(self.byte),
-        ]
-        m.d.sync += [
-            self.byte.eq(self.plain),
-            self.has_byte.eq(self.is_plain),
-        ]
-        valid_escape = (self.plain == FLAG) | (self.plain == ESCAPE)
-        is_escape = incoming.payload == ESCAPE
-        with m.If(incoming.valid & incoming.ready):
-            m.d.sync += self.started.eq(~is_flag)
-            with m.If(is_flag):
-                m.d.sync += self.closed.eq(self.started)
-            with m.Elif(~self.escaping & is_escape):
-                m.d.sync += self.escaping.eq(1)
-            with m.Else():
-                m.d.comb += self.is_plain.eq(1)
-                m.d.sync += self.escaping.eq(0)
-                with m.If(self.escaping & ~valid_escape):
-                    m.d.sync += self.bad.eq(1)
-
-    def _keep_bytes(self) -> None:
-        """A frame's head goes to registers, what follows into the buffer; of the head only the kind does, too."""
-        m = self.m
-        count = self.count
-        m.d.sync += self.after_tail.eq(self.tail + 1)
-        with m.If(self.has_byte):
-            with m.If(count != self.depth + 1):
-                m.d.sync += count.eq(count + 1)
-            with m.Switch(count):
-                with m.Case(0):
-                    m.d.sync += self.kind.eq(self.byte)
-                with m.Case(1):
-                    m.d.sync += self.length[:8].eq(self.byte)
-                with m.Case(2):
-                    m.d.sync += self.length[8:].eq(self.byte)
-                with m.Case(HEAD_BYTES):
-                    m.d.sync += self.first.eq(self.byte)
-            with m.If((count == 0) | (count >= HEAD_BYTES)):
-                with m.If(self.after_tail == self.head):
-                    m.d.sync += self.full.eq(1)
-                with m.Elif(~self.full):
-                    m.d.comb += self.write.en.eq(1)
-                    m.d.sync += [
-                        self.tail.eq(self.after_tail),
-                        self.after_tail.eq(self.after_tail + 1),
-                    ]
-
-    def _close_frame(self) -> None:
-        """Keep what is known of a frame that has ended."""
-        m = self.m
-        count = self.count
-        packets = self.ports.packets
-        task_length = packets.found(
-            m, self.ports, self.first, packets.packing.packet_bytes, "task_length"
-        )
-        fits_task = (self.kind == Kind.TASK) & (self.length == task_length)
-        fits_hello = (self.kind == Kind.HELLO) & (self.length == NONCE_BYTES)
-        undamaged = ~self.bad & ~self.escaping & self.crc.match_detected
-        complete = count == self.length + FRAME_BYTES
-        short_enough = count != self.depth + 1
-        m.d.sync += self.judged.eq(0)
-        with m.If(self.closed):
-            m.d.sync += [
-                self.closed.eq(0),
-                self.judged.eq(1),
-                self.whole.eq(undamaged & complete & short_enough),
-                self.fits.eq(fits_task | fits_hello),
-            ]
-
-    def _judge(self) -> Signal:
-        """Keep a frame, or drop it; the counter that this is for, as a bit."""
-        m = self.m
-        verdict = Signal(len(COUNTERS))
+        differs = self._check(self._take_bytes())
+        last = self._follow()
+        no_room = self._keep(last)
+        unknown = (self.byte != Kind.HELLO) & (self.byte != Kind.TASK)
+        spoils = Signal()
+        m.d.comb += spoils.eq(self.comes & differs | self.taken & no_room)
         with m.If(self.judged):
-            with m.If(~self.whole):
-                m.d.comb += verdict.eq(_bit("damaged"))
-            with m.Elif(~self.fits):
-                m.d.comb += verdict.eq(_bit("rejected"))
-            with m.Elif(self.full):
-                m.d.comb += verdict.eq(_bit("overrun"))
-            with m.Else():
-                m.d.comb += verdict.eq(_bit("accepted"))
-            accepted = verdict[COUNTERS.index("accepted")]
-            before_crc = self.tail - CRC_BYTES
-            end = Mux(accepted, before_crc, self.committed)[: len(self.tail)]
-            m.d.sync += [
-                self.committed.eq(end),
-                self.tail.eq(end),
-                self.count.eq(0),
-                self.escaping.eq(0),
-                self.bad.eq(0),
-                self.full.eq(0),
-            ]
-        return verdict
+            m.d.sync += self.spoilt.eq(0)
+        with m.Elif(spoils | self.taken & Mux(self.place == KIND, unknown, self.place == ENDED)):
+            m.d.sync += self.spoilt.eq(1)
+        good = (self.place == ENDED) & ~self.spoilt & ~self.escaping
+        m.d.comb += [
+            self.ports.accepted.eq(self.judged & good),
+            self.ports.dropped.eq(self.judged & ~good),
+        ]
+        self._offer()
+        return m
 
-    def _count_verdict(self, verdict: Signal) -> None:
-        m = self.m
-        for k, name in enumerate(COUNTERS):
-            counter = getattr(self.ports, name)
-            with m.If(verdict[k]):
-                m.d.sync += counter.eq(counter + 1)
+    def _take_bytes(self) -> Value:
+        """Bytes of the link become bytes of frames; the bits that go into the check now."""
+        m, ports = self.m, self.ports
+        incoming, at_once = ports.i, ports.at_once
+        bit = Signal(range(BYTE))
+        is_flag, is_escape = incoming.payload == FLAG, incoming.payload == ESCAPE
+        begun = (self.place != KIND) | self.escaping
+        m.d.comb += [
+            self.byte.eq(incoming.payload ^ Mux(self.escaping, ESCAPE_BIT, 0)),
+            self.comes.eq(incoming.valid & ~is_flag & (self.escaping | ~is_escape)),
+            self.taken.eq(self.comes & (bit == BYTE - at_once)),
+            # a flag stays for a cycle, until what is before it has settled
+            self.judged.eq(self.closing & incoming.valid),
+            incoming.ready.eq(Mux(self.comes, self.taken, ~is_flag | self.closing | ~begun)),
+        ]
+        m.d.sync += self.closing.eq(incoming.valid & is_flag & begun & ~self.closing)
+        with m.If(self.comes):
+            m.d.sync += bit.eq(bit + at_once)
+        with m.If(incoming.valid & incoming.ready):
+            m.d.sync += self.escaping.eq(~is_flag & ~self.comes)
+        return self.byte.word_select(bit[at_once.bit_length() - 1 :], at_once)
+
+    def _check(self, bits: Value) -> Value:
+        """Take bits into the check sum, or, behind the payload, compare them with it: whether they differ."""
+        m, at_once = self.m, self.ports.at_once
+        crc = Signal(CRC_BITS, init=-1)
+        checks = self.place >= CHECK
+        with m.If(self.judged):
+            m.d.sync += crc.eq(-1)
+        with m.Elif(self.comes):
+            # what is the same as the lowest bits only moves the others
+            m.d.sync += crc.eq(stepped(crc, Mux(checks, crc[:at_once], bits)))
+        return checks & (bits != ~crc[:at_once])
+
+    def _follow(self) -> Value:
+        """Follow the bytes of a frame; whether the next one is the last of its payload."""
+        m, place = self.m, self.place
+        first = self.taken & (place == FIRST)
+        length = self.ports.packets.kept(m, self.ports, self.byte, first, self.hello)
+        last = registered(m, length.is_last(self.count), "last")
+        with m.If(self.taken & Mux(place == REST, last, place != ENDED)):
+            m.d.sync += place.eq(place + 1)
+        with m.If(self.taken & (place == KIND)):
+            m.d.sync += self.hello.eq(self.byte == Kind.HELLO)
+        with m.If(self.taken & ((place == FIRST) | (place == REST))):
+            m.d.sync += self.count.eq(self.count + 1)
+        with m.If(self.judged):
+            m.d.sync += [place.eq(KIND), self.count.eq(0)]
+        return last
+
+    def _keep(self, last: Value) -> Value:
+        """Keep the payload, a whole frame's for good; whether there is no room for the next byte."""
+        m, place = self.m, self.place
+        m.d.comb += self.address.eq(self.base + self.count)
+        # a place stays free, so that a ring that is full is not taken for an empty one
+        reached = registered(m, self.address == self.head, "reached")
+        no_room = reached & ((place == REST) | (place == CHECK))
+        m.d.comb += [
+            self.write.addr.eq(self.address),
+            self.write.data.eq(Cat(self.byte, last, self.hello)),
+            self.write.en.eq(
+                self.taken & ((place == FIRST) | ((place == REST) & ~reached & ~self.spoilt))
+            ),
+        ]
+        with m.If(self.ports.accepted):
+            m.d.sync += self.base.eq(self.address)
+        return no_room
 
     def _offer(self) -> None:
-        """Whole frames leave the buffer."""
-        m = self.m
-        waits = offer(m, self.platform, self.read, self.head, self.committed, self.ports.o)
-        kept = self.head != self.committed
-        m.d.comb += self.ports.pending.eq(self.closed | self.judged | kept | waits)
-
-
-def _bit(counter: str) -> int:
-    """A verdict: the bit of the counter of that name."""
-    return 1 << COUNTERS.index(counter)
-
-
-class Dispatcher(SharedComponent):
-    """Takes frames as :class:`Receiver` offers them: tasks become beats on ``beats``; for a hello, whose number is on
-    ``nonce``, ``ask`` is high until ``answered``, and nothing after it is looked at before. ``busy``: amid a frame."""
-
-    module_name = "dispatcher"
-
-    def __init__(self, tasks: TaskFormat) -> None:
-        self.packets = tasks_of(tasks)
-        super().__init__(
-            {
-                "i": In(stream.Signature(8)),
-                "beats": Out(stream.Signature(tasks.task.beat_bits)),
-                "last": Out(1),
-                "nonce": Out(8 * NONCE_BYTES),
-                "ask": Out(1),
-                "answered": In(1),
-                "busy": Out(1),
-                **self.packets.ports,
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        packing = self.packets.packing
-        size = packing.beat_bytes
-        data = Signal(8 * size, reset_less=True)
-        count = Signal(range(max(size, NONCE_BYTES) + 1))
-        length = self.packets.found(m, self, self.i.payload, packing.packet_bytes, "length")
-        left, begun = Signal(len(length)), Signal()
-        # whether a beat is whole, and nothing is left: registers, as all of the beat waits for them
-        whole, over = Signal(), Signal()
+        """Whole payloads leave the buffer."""
+        m, out = self.m, self.ports.o
+        fetched = Signal()
+        waits = self.head != self.base
         m.d.comb += [
-            self.beats.payload.eq(data[: packing.beat_bits]),
-            self.last.eq(over),
+            self.read.addr.eq(self.head),
+            out.payload.eq(self.read.data),
+            out.valid.eq(fetched),
+            self.ports.quiet.eq(~waits & ~self.closing),
         ]
-        more = Mux(begun, left, length)
-        next_byte = Mux(over, 0, self.i.payload)
-        with m.FSM() as fsm:
-            with m.State("KIND"):
-                m.d.comb += self.i.ready.eq(1)
-                m.d.sync += [
-                    begun.eq(0),
-                    count.eq(0),
-                    whole.eq(0),
-                    over.eq(0),
-                ]
-                with m.If(self.i.valid):
-                    with m.If(self.i.payload == Kind.HELLO):
-                        m.next = "NONCE"
-                    with m.Else():
-                        m.next = "TASK"
-            with m.State("NONCE"):
-                m.d.comb += self.i.ready.eq(1)
-                with m.If(self.i.valid):
-                    m.d.sync += [
-                        self.nonce.eq(Cat(self.nonce[8:], self.i.payload)),
-                        count.eq(count + 1),
-                    ]
-                    with m.If(count == NONCE_BYTES - 1):
-                        m.next = "ASK"
-            with m.State("ASK"):
-                m.d.comb += self.ask.eq(1)
-                with m.If(self.answered):
-                    m.next = "KIND"
-            with m.State("TASK"):
-                # a last beat that ends early is filled up with zeros
-                with m.If(whole):
-                    m.d.comb += self.beats.valid.eq(1)
-                    with m.If(self.beats.ready):
-                        m.d.sync += [
-                            count.eq(0),
-                            whole.eq(0),
-                        ]
-                        with m.If(over):
-                            m.next = "KIND"
-                with m.Else():
-                    m.d.comb += self.i.ready.eq(~over)
-                    with m.If(self.i.valid | over):
-                        m.d.sync += [
-                            data.eq(Cat(data[8:], next_byte)),
-                            count.eq(count + 1),
-                            whole.eq(count == size - 1),
-                        ]
-                    with m.If(self.i.valid & ~over):
-                        m.d.sync += [
-                            left.eq(more - 1),
-                            over.eq(more == 1),
-                            begun.eq(1),
-                        ]
-        m.d.comb += self.busy.eq(~fsm.ongoing("KIND"))
-        return m
+        with m.If(~fetched):
+            m.d.sync += fetched.eq(waits)
+        with m.Elif(out.ready):
+            m.d.sync += [fetched.eq(0), self.head.eq(self.head + 1)]

@@ -3,193 +3,189 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.protocol.frames import (
-    CRC_BYTES,
-    ESCAPE,
-    ESCAPE_BIT,
-    FLAG,
-    LENGTH_BYTES,
-    STATUS_BYTES,
-    Kind,
-)
+from rbdgen.protocol.frames import CRC_BYTES, ESCAPE, ESCAPE_BIT, FLAG, HEAD_BYTES, Kind
 from rbdgen.protocol.tasks import HEADER_BITS, TaskFormat
-from rbdgen_hw.fifo import StreamRegister
-from rbdgen_hw.library import SharedComponent, instantiate
+from rbdgen_hw.checksum import CRC_BITS, stepped
+from rbdgen_hw.library import SharedComponent
+from rbdgen_hw.logic import registered
+from rbdgen_hw.shells.frame_receiver import BYTE
 from rbdgen_hw.shells.lengths import results_of
+from rbdgen_hw.shells.status import ANSWER_BYTES
 
 
 class Sender(SharedComponent):
     """``beats``: results, whole ones without a pause of other frames between; ``left`` strobes with the last beat of
-    each. ``status`` is sent when ``send`` is high and no result is waiting, ``sent`` strobes when it is taken. ``o``:
-    bytes of the link. ``busy``: something is under way. Frames are made before a register, bytes escaped behind it."""
+    each. The answer to a hello, whose byte at ``place`` is ``answer`` a cycle later, is sent when ``send`` is high and
+    no result is waiting, and ``sent`` strobes when all of it was. ``o``: bytes of the link, which take 8 / ``at_once``
+    cycles and three more. ``busy``: something is under way."""
 
     module_name = "sender"
 
-    def __init__(self, tasks: TaskFormat) -> None:
+    def __init__(self, tasks: TaskFormat, at_once: int) -> None:
         self.packets = results_of(tasks)
+        self.at_once = at_once
         super().__init__(
             {
                 "beats": In(stream.Signature(tasks.result.beat_bits)),
                 "left": Out(1),
-                "status": In(8 * STATUS_BYTES),
+                "place": Out(range(ANSWER_BYTES)),
+                "answer": In(BYTE),
                 "send": In(1),
                 "sent": Out(1),
                 "busy": Out(1),
-                "o": Out(stream.Signature(8)),
+                "o": Out(stream.Signature(BYTE)),
                 **self.packets.ports,
             }
         )
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        packets = self.packets
-        packing = packets.packing
-        size = packing.beat_bytes
-        head = self.beats.payload[:HEADER_BITS]
-        most = max(packets.longest, STATUS_BYTES)
-        result_length = packets.found(m, self, head, packing.packet_bytes, "result_length", most)
-        most_kept = max(size, STATUS_BYTES)
-        m.submodules.checksum = crc = CRC32_ISO_HDLC(8).create()
-        data = Signal(8 * most_kept, reset_less=True)
-        kept = Signal(range(most_kept + 1))
-        remaining, length = Signal(range(most + 1)), Signal(8 * LENGTH_BYTES)
-        # whether nothing is kept, nothing remains, the next beat is the last, and in which state this is: registers, as
-        # most of the sender waits for them
-        empty, over, final, idle, paying = Signal(), Signal(), Signal(), Signal(init=1), Signal()
-        kind, index, escaped = Signal(8), Signal(range(CRC_BYTES)), Signal()
-        # ``body`` is a byte of a frame, or a flag between two; ``done`` is high when it is taken
-        body, flag, valid, done = Signal(8), Signal(), Signal(), Signal()
-        made = StreamRegister(9)
-        instantiate(m, platform, "made", made)
-        m.d.comb += [
-            made.i.valid.eq(valid),
-            made.i.payload.eq(Cat(body, flag)),
-            done.eq(made.i.ready),
-            crc.data.eq(body),
-        ]
+        return SenderBuilder(self).build()
 
-        now = made.o.payload[:8]
-        bare = made.o.payload[8]
-        special = ~bare & ((now == FLAG) | (now == ESCAPE))
-        unescaped = Mux(special, ESCAPE, now)
-        m.d.comb += [
-            self.o.valid.eq(made.o.valid),
-            self.o.payload.eq(Mux(escaped, now ^ ESCAPE_BIT, unescaped)),
-            made.o.ready.eq(self.o.ready & (~special | escaped)),
-        ]
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += escaped.eq(special & ~escaped)
 
-        # what is taken before it is known to be there is taken again: that asks for no more than registers
-        with m.If(idle | (paying & (empty | done))):
-            following = Mux(empty, self.beats.payload, data[8:])
-            m.d.sync += data.eq(Mux(idle, self.status, following))
-        with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += crc.start.eq(1)
-                m.d.sync += over.eq(0)  # no frame is without a payload
-                with m.If(self.beats.valid):
-                    m.d.sync += [
-                        kind.eq(Kind.TASK),
-                        length.eq(result_length),
-                        remaining.eq(result_length),
-                        empty.eq(1),
-                        final.eq(result_length <= size),
-                        idle.eq(0),
-                    ]
-                    m.next = "OPEN"
-                with m.Elif(self.send):
-                    m.d.comb += self.sent.eq(1)
-                    m.d.sync += [
-                        kind.eq(Kind.HELLO),
-                        length.eq(STATUS_BYTES),
-                        remaining.eq(STATUS_BYTES),
-                        kept.eq(STATUS_BYTES),
-                        empty.eq(0),
-                        idle.eq(0),
-                    ]
-                    m.next = "OPEN"
-            with m.State("OPEN"):
-                m.d.comb += [
-                    body.eq(FLAG),
-                    flag.eq(1),
-                    valid.eq(1),
-                ]
-                with m.If(done):
-                    m.next = "KIND"
-            with m.State("KIND"):
-                m.d.comb += [
-                    body.eq(kind),
-                    valid.eq(1),
-                    crc.valid.eq(done),
-                ]
-                with m.If(done):
-                    m.next = "LENGTH"
-            with m.State("LENGTH"):
-                m.d.comb += [
-                    body.eq(length.word_select(index[0], 8)),
-                    valid.eq(1),
-                    crc.valid.eq(done),
-                ]
-                with m.If(done):
-                    m.d.sync += index.eq(index + 1)
-                    with m.If(index == LENGTH_BYTES - 1):
-                        m.d.sync += [
-                            index.eq(0),
-                            paying.eq(1),
-                        ]
-                        m.next = "PAYLOAD"
-            with m.State("PAYLOAD"):
-                with m.If(over):
-                    m.d.sync += paying.eq(0)
-                    m.next = "CRC"
-                with m.Elif(empty):
-                    m.d.comb += [
-                        self.beats.ready.eq(1),
-                        self.left.eq(self.beats.valid & final),
-                    ]
-                    with m.If(self.beats.valid):
-                        m.d.sync += [
-                            kept.eq(size),
-                            empty.eq(0),
-                        ]
-                with m.Else():
-                    m.d.comb += [
-                        body.eq(data[:8]),
-                        valid.eq(1),
-                        crc.valid.eq(done),
-                    ]
-                    with m.If(done):
-                        m.d.sync += [
-                            kept.eq(kept - 1),
-                            remaining.eq(remaining - 1),
-                            empty.eq(kept == 1),
-                            over.eq(remaining == 1),
-                            final.eq(remaining <= size + 1),
-                        ]
-            with m.State("CRC"):
-                m.d.comb += [
-                    body.eq(crc.crc.word_select(index, 8)),
-                    valid.eq(1),
-                ]
-                with m.If(done):
-                    m.d.sync += index.eq(index + 1)
-                    with m.If(index == CRC_BYTES - 1):
-                        m.d.sync += index.eq(0)
-                        m.next = "CLOSE"
-            with m.State("CLOSE"):
-                m.d.comb += [
-                    body.eq(FLAG),
-                    flag.eq(1),
-                    valid.eq(1),
-                ]
-                with m.If(done):
-                    m.d.sync += idle.eq(1)
-                    m.next = "IDLE"
-        m.d.comb += self.busy.eq(~idle | made.o.valid)
+IDLE, OPEN, HEAD, BODY, CHECK, CLOSE = range(6)
+"""What is being sent: nothing, the flag before a frame, its kind and length, its payload, its check sum, the flag
+behind it. An answer is all payload, as its memory has the kind and the length, too."""
+CHOOSE, OFFER, GO = range(3)
+"""The way of a byte: it is chosen, offered, and then gone through bit by bit, while it settles what comes next."""
+
+
+class SenderBuilder:
+    """Writes the module of a sender, ``ports``."""
+
+    def __init__(self, ports: Sender) -> None:
+        self.ports = ports
+        self.m = m = Module()
+        self.state, self.step = Signal(range(CLOSE + 1)), Signal(range(GO + 1))
+        self.hello, self.byte = Signal(), Signal(BYTE, reset_less=True)
+        self.crc = Signal(CRC_BITS, init=-1)
+        # bytes of the state's that were offered, and whether a byte was gone through
+        self.count = Signal(range(max(ports.packets.longest, ANSWER_BYTES) + 1))
+        self.done = Signal()
+        # the length is looked up until a frame begins
+        head = ports.beats.payload[:HEADER_BITS]
+        self.length = ports.packets.kept(m, ports, head, self.state == IDLE)
+        ended = Mux(self.hello, self.count == ANSWER_BYTES, self.count == self.length.bytes)
+        self.over = registered(m, ended, "over")
+
+    def build(self) -> Module:
+        """The module."""
+        m, ports = self.m, self.ports
+        of_task = (self.state == BODY) & ~self.hello
+        flags = (self.state == OPEN) | (self.state == CLOSE)
+        taken = self._offer(flags)
+        number = self._number(taken & (self.step == OFFER))
+        self._choose(number, flags)
+        bit = self._go_through()
+        there = (self.state != IDLE) & (~of_task | ports.beats.valid)
+        with m.Switch(self.step):
+            with m.Case(CHOOSE), m.If(there):
+                m.d.sync += self.step.eq(OFFER)
+            with m.Case(OFFER), m.If(taken):
+                m.d.sync += [self.step.eq(GO), self.count.eq(self.count + ~flags)]
+            with m.Case(GO):
+                m.d.comb += self.done.eq(bit == BYTE - ports.at_once)
+                with m.If(self.done):
+                    m.d.sync += self.step.eq(CHOOSE)
+        self._move_on()
+        m.d.comb += [
+            ports.place.eq(self.count),
+            ports.busy.eq(self.state != IDLE),
+            ports.sent.eq(self.done & self.hello & (self.state == CLOSE)),
+            # a beat goes with its last byte, or the packet's
+            ports.beats.ready.eq(self.done & of_task & ((number == 0) | self.over)),
+            ports.left.eq(self.done & of_task & self.over),
+        ]
         return m
+
+    def _number(self, taken: Value) -> Value:
+        """The number of the next byte in its beat."""
+        m, size = self.m, self.ports.packets.packing.beat_bytes
+        if size.bit_count() == 1:
+            return self.count[: size.bit_length() - 1]
+        number = Signal(range(size))
+        with m.If(self.state != BODY):
+            m.d.sync += number.eq(0)
+        with m.Elif(taken):
+            m.d.sync += number.eq(Mux(number == size - 1, 0, number + 1))
+        return number
+
+    def _choose(self, number: Value, flags: Value) -> None:
+        """Choose a byte: of a beat that of this number."""
+        m, ports = self.m, self.ports
+        beat = Signal(BYTE * ports.packets.packing.beat_bytes)
+        m.d.comb += beat.eq(ports.beats.payload)
+        source = Signal(BYTE)
+        with m.Switch(self.state):
+            with m.Case(HEAD):
+                lengths = self.length.bytes
+                with m.Switch(self.count[:2]):
+                    with m.Case(0):
+                        m.d.comb += source.eq(Kind.TASK)
+                    with m.Case(1):
+                        m.d.comb += source.eq(lengths[:BYTE])
+                    with m.Default():
+                        m.d.comb += source.eq(lengths[BYTE:])
+            with m.Case(BODY):
+                byte = beat.word_select(number, BYTE)
+                m.d.comb += source.eq(Mux(self.hello, ports.answer, byte))
+            with m.Default():
+                m.d.comb += source.eq(~self.crc[:BYTE])
+        with m.If(self.step == CHOOSE):
+            m.d.sync += self.byte.eq(source)
+        with m.If(flags):
+            m.d.sync += self.byte.eq(FLAG)
+
+    def _offer(self, flags: Value) -> Value:
+        """Offer the byte, behind an escape where it looks like a flag; whether it is taken."""
+        m, out = self.m, self.ports.o
+        escaped = Signal()
+        special = ~flags & ~escaped & ((self.byte == FLAG) | (self.byte == ESCAPE))
+        m.d.comb += [
+            out.valid.eq(self.step == OFFER),
+            out.payload.eq(Mux(special, ESCAPE, self.byte ^ Mux(escaped, ESCAPE_BIT, 0))),
+        ]
+        with m.If(out.valid & out.ready):
+            m.d.sync += escaped.eq(special)
+        return out.ready & ~special
+
+    def _go_through(self) -> Value:
+        """Take the byte into the check sum, or, once that is sent, move it on; the bit that is at its turn."""
+        m, at_once = self.m, self.ports.at_once
+        bit = Signal(range(BYTE))
+        bits = self.byte.word_select(bit[at_once.bit_length() - 1 :], at_once)
+        with m.If(self.state == OPEN):
+            m.d.sync += self.crc.eq(-1)
+        with m.Elif(self.step == GO):
+            # what is the same as the lowest bits only moves the others
+            given = Mux(self.state == CHECK, self.crc[:at_once], bits)
+            m.d.sync += self.crc.eq(stepped(self.crc, given))
+        with m.If(self.step == GO):
+            m.d.sync += bit.eq(bit + at_once)
+        return bit
+
+    def _move_on(self) -> None:
+        """What comes behind a byte, or next."""
+        m, ports, state = self.m, self.ports, self.state
+        headed, checked = self.count == HEAD_BYTES, self.count == CRC_BYTES
+        ends = Signal()
+        with m.If(self.done), m.Switch(state):
+            with m.Case(OPEN):
+                m.d.sync += state.eq(Mux(self.hello, BODY, HEAD))
+            with m.Case(HEAD):
+                m.d.comb += ends.eq(headed)
+            with m.Case(BODY):
+                m.d.comb += ends.eq(self.over)
+            with m.Case(CHECK):
+                m.d.comb += ends.eq(checked)
+            with m.Case(CLOSE):
+                m.d.sync += state.eq(IDLE)
+        with m.If(ends):
+            m.d.sync += [state.eq(state + 1), self.count.eq(0)]
+        with m.If(state == IDLE):
+            m.d.sync += self.hello.eq(~ports.beats.valid)
+            with m.If(ports.beats.valid | ports.send):
+                m.d.sync += state.eq(OPEN)

@@ -7,17 +7,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import In
 
 from rbdgen.machines.engine.loading import PART_BITS, RESULT_PART, TASK_PART
 from rbdgen.protocol.datagrams import WORD_BYTES, padded
+from rbdgen.protocol.frames import NONCE_BYTES
 from rbdgen.protocol.loading import ROUTINE
-from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, HEADER_BITS, Flag, Packing, TaskFormat
+from rbdgen.protocol.tasks import (
+    FLAG_BITS,
+    FUNCTION_BITS,
+    HEADER_BITS,
+    TAG_BITS,
+    Flag,
+    Packing,
+    TaskFormat,
+)
+from rbdgen.protocol.tasks import LOAD as LOAD_CODE
 from rbdgen_hw.engine.loading import LOAD
 
 CODES = range(1 << FUNCTION_BITS)
+ERROR_BIT = FUNCTION_BITS + TAG_BITS + int(Flag.FUNCTION).bit_length() - 1
+"""Of a header the bit that says that there is no such function."""
+HELLO_NEVER = Const(0, 0)
+"""Where packets come that are no hellos."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +108,101 @@ class Packets:
         # as many bits as those of an entry that say so
         table = Memory(shape=self.most.bit_length(), depth=len(CODES), init=init)
         m.submodules.lengths = table
-        writing, reading = table.write_port(), table.read_port(domain="comb")
-        load = owner.load
+        reading = table.read_port(domain="comb")
+        writing = self._written(m, owner, table)
         # an entry of no function is nothing but zeros
-        less = load.data[: len(writing.data)] - self.over
+        less = owner.load.data[: len(writing.data)] - self.over
+        m.d.comb += [
+            writing.data.eq(Mux(owner.load.data.any(), less, 0)),
+            reading.addr.eq(code),
+        ]
+        return reading.data
+
+    def _written(self, m: Module, owner: Any, table: Memory) -> WritePort:
+        """The port by which a table, by codes, is written as routines are loaded: all but its data."""
+        load = owner.load
+        writing = table.write_port()
         m.d.comb += [
             writing.en.eq(
                 load.on & (load.target == ROUTINE) & (load.address[:PART_BITS] == self.part)
             ),
-            writing.addr.eq(load.address[PART_BITS:]),
-            writing.data.eq(Mux(load.data.any(), less, 0)),
-            reading.addr.eq(code),
+            writing.addr.eq(load.address[PART_BITS : PART_BITS + FUNCTION_BITS]),
         ]
-        return reading.data
+        return writing
+
+    def kept(
+        self, m: Module, owner: Any, head: Value, begins: Value, hello: Value = HELLO_NEVER
+    ) -> Length:
+        """How long the packet is that begins with this ``head`` when ``begins`` is high, or the nonce of a ``hello``:
+        known from the next cycle on until another one begins. For links that bring bytes one after the other, which
+        have time for a block memory."""
+        code = head[:FUNCTION_BITS]
+        if not self.most:
+            own = Signal(FUNCTION_BITS + len(hello), name="code")
+            with m.If(begins):
+                m.d.sync += own.eq(Cat(code, hello))
+            return Length(self, m, own)
+        # what no function answers is answered as a load is
+        entries = [self.words.get(known, 0) for known in CODES]
+        entries[LOAD_CODE] += self.over
+        if len(head) >= HEADER_BITS:
+            code = code | head[ERROR_BIT].replicate(FUNCTION_BITS)
+        # a nonce is as long as a header that has no words behind it
+        assert self.packing.packet_bytes(0) == NONCE_BYTES
+        attributes = {"ram_style": "block", "no_rw_check": 1}
+        depth = len(CODES) << len(hello)
+        table = Memory(shape=self.most.bit_length(), depth=depth, init=entries, attrs=attributes)
+        m.submodules.lengths = table
+        reading, writing = table.read_port(), self._written(m, owner, table)
+        m.d.comb += [
+            writing.data.eq(owner.load.data),
+            reading.en.eq(begins),
+            reading.addr.eq(Cat(code, hello)),
+        ]
+        return Length(self, m, reading.data)
+
+
+@dataclass(frozen=True)
+class Length:
+    """The length of a packet in a module: ``value`` is its code, or what was loaded of it."""
+
+    packets: Packets
+    module: Module = field(hash=False)
+    value: Value = field(hash=False)
+
+    @property
+    def bytes(self) -> Value:
+        """Bytes of it."""
+        packets = self.packets
+        if not packets.most:
+            return self._by_code(0, "bytes")
+        beats = self.value if packets.over else self.value + 1
+        return Cat(Const(0, _log2(packets.packing.beat_bytes)), beats)
+
+    def is_last(self, count: Value) -> Value:
+        """Whether a byte is the last with so many before it."""
+        packets = self.packets
+        if not packets.most:
+            return count == self._by_code(1, "last_byte")
+        if packets.over:
+            return count + 1 == self.bytes
+        # no sum: the header's beat is as many as the last one has before it
+        size = packets.packing.beat_bytes
+        return count == Cat(Const(size - 1, _log2(size)), self.value)
+
+    def _by_code(self, less: int, name: str) -> Signal:
+        """Bytes less so many, by the code."""
+        packets = self.packets
+        known = [packets.packing.packet_bytes(packets.words.get(k, 0)) - less for k in CODES]
+        if len(self.value) > FUNCTION_BITS:
+            known += [NONCE_BYTES - less] * len(CODES)
+        return by_code(self.module, self.value, known, name)
+
+
+def _log2(size: int) -> int:
+    """The number whose power of two is a ``size``, as that of an engine's word in bytes is."""
+    assert size.bit_count() == 1
+    return size.bit_length() - 1
 
 
 def tasks_of(tasks: TaskFormat) -> Packets:

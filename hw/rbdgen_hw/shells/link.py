@@ -13,7 +13,6 @@ from typing import Any
 from amaranth.hdl import (
     Cat,
     ClockSignal,
-    Const,
     Instance,
     Module,
     ResetInserter,
@@ -25,39 +24,46 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.errors import ConfigError
-from rbdgen.protocol.frames import NONCE_BYTES, PROTOCOL_VERSION, capacity
+from rbdgen.protocol.tasks import TAG_BITS
 from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.fifo import StreamRegister
 from rbdgen_hw.library import Library, SharedComponent, forward, instantiate
 from rbdgen_hw.logic import registered
-from rbdgen_hw.shells.frame_receiver import COUNTERS, Dispatcher, Receiver
+from rbdgen_hw.shells.dispatcher import Dispatcher
+from rbdgen_hw.shells.frame_receiver import AT_ONCE, Receiver
 from rbdgen_hw.shells.frame_sender import Sender
+from rbdgen_hw.shells.status import Answer
 from rbdgen_hw.top import Hardware, top_level
 
 IN_FLIGHT_BITS = 16
 """Of the counter of tasks in the accelerator, which never holds that many."""
+TAGGED_BITS = TAG_BITS + 2
+"""The same behind a link of bytes, whose hosts have a tag for each task."""
 SHELL_CYCLES = 2
 """By which a latency is longer in a shell: the registers that both streams pass."""
 
 
 def instantiate_accelerator(
-    m: Module, platform: object, design: Hardware, listeners: Sequence[Any] = ()
+    m: Module, platform: object, design: Hardware, listeners: Sequence[Any] = (), near: bool = False
 ) -> tuple[stream.Interface, stream.Interface]:
     """Put the accelerator of ``design`` into ``m``; its two streams, as seen from outside: tasks to it, results. Both
-    pass registers: what is on either side of them can be far away. What is loaded, if programs are, ``listeners`` are
-    told."""
-    entry = StreamRegister(design.tasks.task.row_bits)
-    leave = StreamRegister(design.tasks.result.row_bits)
-    instantiate(m, platform, "entry", entry)
-    instantiate(m, platform, "leave", leave)
+    pass registers, unless all is ``near``: what is on either side of them can be far away. What is loaded, if programs
+    are, ``listeners`` are told."""
     tasks, results, load = accelerator_streams(m, platform, design)
-    forward(m, entry.o, tasks)
-    forward(m, results, leave.i)
+    outside = tasks, results
+    if not near:
+        entry = StreamRegister(design.tasks.task.row_bits)
+        leave = StreamRegister(design.tasks.result.row_bits)
+        instantiate(m, platform, "entry", entry)
+        instantiate(m, platform, "leave", leave)
+        forward(m, entry.o, tasks)
+        forward(m, results, leave.i)
+        outside = entry.i, leave.o
     if design.tasks.resident:
         # whoever looks lengths up can be far away
-        told = registered(m, load.as_value(), "told")
+        told = load.as_value() if near else registered(m, load.as_value(), "told")
         m.d.comb += [listener.load.eq(LOAD(told)) for listener in listeners]
-    return entry.i, leave.o
+    return outside
 
 
 def accelerator_streams(
@@ -98,14 +104,16 @@ def accelerator_streams(
 
 
 class LinkShell(SharedComponent):
-    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered. ConfigError on
-    elaboration for several accelerators, which bytes one after another never keep at work."""
+    """Ports ``i`` and ``o``: streams of bytes; ``idle``: nothing received is unanswered. ``at_once`` bits of a byte go
+    into check sums in a cycle, so that a byte takes 8 / ``at_once`` cycles, and three more on its way out. ConfigError
+    on elaboration for several accelerators, which bytes one after another never keep at work."""
 
     module_name = "link"
 
-    def __init__(self, design: Hardware, identity: bytes) -> None:
+    def __init__(self, design: Hardware, identity: bytes, at_once: int = AT_ONCE[-1]) -> None:
         self.design = design
         self.identity = identity
+        self.at_once = at_once
         super().__init__(
             {"i": In(stream.Signature(8)), "o": Out(stream.Signature(8)), "idle": Out(1)}
         )
@@ -118,56 +126,39 @@ class LinkShell(SharedComponent):
                 f"{option}: a link of bytes feeds one accelerator, not {tasks.replicas}; leave {option} out, or use "
                 "the AXI shell"
             )
-        receiver = Receiver(tasks)
+        receiver = Receiver(tasks, self.at_once)
         dispatcher = Dispatcher(tasks)
-        sender = Sender(tasks)
+        answer = Answer(tasks, self.identity)
+        sender = Sender(tasks, self.at_once)
         instantiate(m, platform, "receiver", receiver)
         instantiate(m, platform, "dispatcher", dispatcher)
+        instantiate(m, platform, "answer", answer)
         instantiate(m, platform, "sender", sender)
+        # a word at a time is shifted in, and chosen from: no register is needed between
+        near = tasks.task.words_per_beat == 1
         to_core, from_core = instantiate_accelerator(
-            m, platform, self.design, (receiver, dispatcher, sender)
+            m, platform, self.design, (receiver, sender), near
         )
         forward(m, self.i, receiver.i)
         forward(m, receiver.o, dispatcher.i)
         forward(m, dispatcher.beats, to_core)
         forward(m, from_core, sender.beats)
         forward(m, sender.o, self.o)
-        in_flight, drained, entered, left = Signal(IN_FLIGHT_BITS), Signal(), Signal(), Signal()
+        in_flight = Signal(TAGGED_BITS)
         enters = dispatcher.beats.valid & dispatcher.beats.ready & dispatcher.last
-        m.d.sync += [
-            entered.eq(enters),
-            left.eq(sender.left),
-        ]
-        with m.If(entered & ~left):
-            m.d.sync += in_flight.eq(in_flight + 1)
-        with m.Elif(~entered & left):
-            m.d.sync += in_flight.eq(in_flight - 1)
-        # the first hello since the reset names what follows it
-        epoch, named = Signal(8 * NONCE_BYTES), Signal()
-        with m.If(dispatcher.ask & ~named):
-            m.d.sync += [
-                epoch.eq(dispatcher.nonce),
-                named.eq(1),
-            ]
-        identity = int.from_bytes(self.identity, "little")
-        counters = [getattr(receiver, name) for name in COUNTERS]
-        status = Cat(
-            dispatcher.nonce,
-            Const(PROTOCOL_VERSION, 8),
-            Const(identity, 8 * len(self.identity)),
-            epoch,
-            Const(capacity(tasks), 32),
-            *counters,
-        )
-        quiet = drained & ~self.i.valid & ~receiver.pending & ~dispatcher.busy & ~sender.busy
+        with m.If(enters ^ sender.left):
+            # one more, or less: all bits above the lowest say which
+            change = Cat(1, sender.left.replicate(TAGGED_BITS - 1))
+            m.d.sync += in_flight.eq(in_flight + change)
+        drained = registered(m, (in_flight == 0) & ~sender.busy, "drained")
+        quiet = drained & receiver.quiet & ~dispatcher.busy
         m.d.comb += [
-            sender.status.eq(status),
-            sender.send.eq(dispatcher.ask & named & drained),
+            answer.greeting.eq(dispatcher.greeting),
+            answer.place.eq(sender.place),
+            sender.answer.eq(answer.byte),
+            # no task enters while it is asked
+            sender.send.eq(dispatcher.ask & drained),
             dispatcher.answered.eq(sender.sent),
         ]
-        m.d.sync += [
-            # no task enters while it is asked
-            drained.eq((in_flight == 0) & ~enters & ~entered),
-            self.idle.eq(quiet),
-        ]
+        m.d.sync += self.idle.eq(quiet)
         return m

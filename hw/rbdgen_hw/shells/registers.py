@@ -181,9 +181,8 @@ class RegisterBlock(SharedComponent):
                 m.d.comb += [found.eq(word), readable.eq(1)]
             with m.Case(TaskRegister.CONTROL >> 2):
                 m.d.comb += readable.eq(1)
-        with m.Switch(bus.address):
-            with m.Case(*(register >> 2 for register in WRITABLE)):
-                m.d.comb += writable.eq(1)
+        with m.Switch(bus.address), m.Case(*(register >> 2 for register in WRITABLE)):
+            m.d.comb += writable.eq(1)
         with m.If(acts):
             m.d.sync += [
                 bus.read.eq(found),

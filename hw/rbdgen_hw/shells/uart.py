@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
@@ -15,19 +17,34 @@ from rbdgen_hw.top import Hardware
 
 MINIMUM_CYCLES = 8
 """Clock cycles per bit, at least: a start bit is then found within an eighth of a bit."""
-FRACTION_BITS = 6
-"""Of a bit's length in cycles, so that bits do not drift over a byte."""
+MOST_FRACTION_BITS = 6
 DATA_BITS = 8
+DRIFT = 0.02
+"""Of a bit, by which a byte's last one may be early or late for want of bits of a fraction."""
 
 
-def bit_cycles(clock: float, baud: float) -> int:
-    """Length of a bit in cycles, in units of 2^−FRACTION_BITS. ConfigError if the clock is too slow for it."""
+@dataclass(frozen=True)
+class BitTime:
+    """The length of a bit, ``length`` / ``cycle`` cycles."""
+
+    length: int
+    cycle: int
+
+
+def bit_time(clock: float, baud: float) -> BitTime:
+    """The length of a bit on a line, of as few bits as do. ConfigError if the clock is too slow for it."""
     least = MINIMUM_CYCLES * baud
     if clock < least:
         raise ConfigError(
             f"baud: {baud:g} needs a clock of {least / 1e6:g} MHz, not {clock / 1e6:g} MHz; lower it"
         )
-    return round(clock / baud * (1 << FRACTION_BITS))
+    wanted = clock / baud
+    for bits in range(MOST_FRACTION_BITS):
+        length = round(wanted * (1 << bits))
+        drift = (DATA_BITS + 2) * abs(length / (1 << bits) / wanted - 1)
+        if drift < DRIFT:
+            return BitTime(length, 1 << bits)
+    return BitTime(round(wanted * (1 << MOST_FRACTION_BITS)), 1 << MOST_FRACTION_BITS)
 
 
 class UartReceiver(SharedComponent):
@@ -37,7 +54,7 @@ class UartReceiver(SharedComponent):
     module_name = "uart_receiver"
 
     def __init__(self, clock: float, baud: float) -> None:
-        self.length = bit_cycles(clock, baud)
+        self.time = bit_time(clock, baud)
         super().__init__(
             {
                 "rx": In(1, init=1),
@@ -50,16 +67,16 @@ class UartReceiver(SharedComponent):
         rx = Signal(init=1)
         # the line changes at any time, at a clock's edge as well
         m.submodules.synchronizer = FFSynchronizer(self.rx, rx, init=1)
-        timer, bits = Signal(range(2 * self.length)), Signal(range(DATA_BITS + 2))
+        length, step = self.time.length, self.time.cycle
+        timer, bits = Signal(range(length + step)), Signal(range(DATA_BITS + 2))
         data, busy = Signal(DATA_BITS), Signal()
-        step = 1 << FRACTION_BITS
         sample = timer < step
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(~busy):
             m.d.sync += [
                 # bits are looked at in their middle
-                timer.eq(self.length // 2),
+                timer.eq(length // 2),
                 bits.eq(0),
                 busy.eq(~rx),
             ]
@@ -67,7 +84,7 @@ class UartReceiver(SharedComponent):
             m.d.sync += timer.eq(timer - step)
         with m.Else():
             m.d.sync += [
-                timer.eq(timer + self.length - step),
+                timer.eq(timer + length - step),
                 bits.eq(bits + 1),
             ]
             # what is over by the middle of a start bit was none
@@ -91,7 +108,7 @@ class UartTransmitter(SharedComponent):
     module_name = "uart_transmitter"
 
     def __init__(self, clock: float, baud: float) -> None:
-        self.length = bit_cycles(clock, baud)
+        self.time = bit_time(clock, baud)
         super().__init__(
             {
                 "i": In(stream.Signature(8)),
@@ -101,8 +118,8 @@ class UartTransmitter(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        step = 1 << FRACTION_BITS
-        timer, bits = Signal(range(2 * self.length)), Signal(range(DATA_BITS + 3))
+        length, step = self.time.length, self.time.cycle
+        timer, bits = Signal(range(length + step)), Signal(range(DATA_BITS + 3))
         ones = (1 << (DATA_BITS + 1)) - 1
         data = Signal(DATA_BITS + 1, init=ones)
         m.d.comb += [
@@ -113,7 +130,7 @@ class UartTransmitter(SharedComponent):
             m.d.sync += [
                 data.eq(Cat(Const(0, 1), self.i.payload)),
                 bits.eq(DATA_BITS + 2),
-                timer.eq(self.length),
+                timer.eq(length),
             ]
         with m.Elif(timer >= 2 * step):
             m.d.sync += timer.eq(timer - step)
@@ -121,7 +138,7 @@ class UartTransmitter(SharedComponent):
             # data runs out into ones, the stop bit
             shifted = Cat(data[1:], Const(1, 1))
             m.d.sync += [
-                timer.eq(timer + self.length - step),
+                timer.eq(timer + length - step),
                 data.eq(shifted),
                 bits.eq(bits - 1),
             ]
@@ -136,7 +153,8 @@ class UartShell(SharedComponent):
     def __init__(self, design: Hardware, identity: bytes, clock: float, baud: float) -> None:
         self.receiver = UartReceiver(clock, baud)
         self.transmitter = UartTransmitter(clock, baud)
-        self.link = LinkShell(design, identity)
+        # a byte takes at least 80 cycles on the line
+        self.link = LinkShell(design, identity, at_once=1)
         super().__init__(
             {
                 "rx": In(1, init=1),

@@ -55,7 +55,8 @@ class Resident:
     @property
     def room(self) -> Room:
         """The longest packets that there may be."""
-        return Room(self.core.words, self.core.results)
+        # every operand has limits
+        return Room(min(self.core.words, self.core.limits), self.core.results)
 
     @property
     def identity(self) -> bytes:
