@@ -13,6 +13,7 @@ from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import Program, read_program
+from rbdgen.host.spi import DEFAULT_HERTZ
 from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import optional_module
 from rbdgen.machines.engine.resident import Resident, read_identity
@@ -111,7 +112,7 @@ def load(args: argparse.Namespace) -> None:
             f"--{given[0].replace('_', '-')}: is of the engine, which is on the board already; leave it out"
         )
     with reporter() as progress:
-        progress.stage(f"open {args.port or args.udp}")
+        progress.stage(f"open {args.port or args.udp or args.spi}")
         with _opened(args) as engine:
             engine.progress = lambda done, total: progress.count("load", done, total)
             shape = read_identity(engine.identity)
@@ -129,11 +130,15 @@ def load(args: argparse.Namespace) -> None:
 
 
 def _opened(args: argparse.Namespace) -> Engine:
-    """The engine at the port or the address."""
+    """The engine at the port, the address or the bus."""
+    if args.baud is not None and args.port is None:
+        raise ConfigError("--baud: is of a serial line, which --port names; leave it out")
+    if args.hertz is not None and args.spi is None:
+        raise ConfigError("--hertz: is of an SPI bus, which --spi names; leave it out")
     if args.port is not None:
         return Engine.serial(args.port, args.baud or DEFAULT_BAUD)
-    if args.baud is not None:
-        raise ConfigError("--baud: is of a serial line, which --port names; leave it out")
+    if args.spi is not None:
+        return Engine.spi(args.spi, args.hertz or DEFAULT_HERTZ)
     return Engine.udp(args.udp)
 
 

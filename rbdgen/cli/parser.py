@@ -22,6 +22,7 @@ from rbdgen.cli.arguments import (
     simulated_tasks,
 )
 from rbdgen.explore import ROOT
+from rbdgen.host.spi import DEFAULT_HERTZ
 from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import version
 from rbdgen.options import Options
@@ -450,12 +451,22 @@ def add_load(verb: Verb) -> None:
     way = parser.add_mutually_exclusive_group(required=True)
     way.add_argument("--port", metavar="PORT", help="the board's serial port")
     way.add_argument("--udp", metavar="ADDRESS", help="its IP address, HOST or HOST:PORT")
+    way.add_argument(
+        "--spi", metavar="DEVICE", help="its file on an SPI bus of this computer, as /dev/spidev0.0"
+    )
     parser.add_argument(
         # no default: the option is refused without --port
         "--baud",
         type=integer("baud", 1),
         metavar="N",
         help=f"bits per second of its line ({DEFAULT_BAUD})",
+    )
+    parser.add_argument(
+        # likewise
+        "--hertz",
+        type=integer("hertz", 1),
+        metavar="N",
+        help=f"the bus's clock, a quarter of the board's at most ({DEFAULT_HERTZ})",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="also write the program there"

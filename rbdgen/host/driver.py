@@ -26,6 +26,7 @@ from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, progr
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.payloads import Payloads
 from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -131,7 +132,8 @@ class Driver:
         if program is not None and programs is None:
             if isinstance(link, StreamLink):
                 raise ConfigError(
-                    f"{manifest.name}: is a program, and an engine has no link of streams; use a serial line or UDP"
+                    f"{manifest.name}: is a program, and an engine has no link of streams; use a serial line, SPI or "
+                    "UDP"
                 )
             self.programs = Programs(program.facts.engine, link, self.access)
             self.programs.load(program, progress)
@@ -182,6 +184,18 @@ class Driver:
     ) -> Driver:
         """The board on a serial port, such as ``/dev/ttyUSB0``. Errors as for :meth:`open`."""
         return cls.open(manifest, SerialTransport(port, baud), flags=flags)
+
+    @classmethod
+    def spi(
+        cls,
+        manifest: ManifestSource | Program,
+        path: str,
+        hertz: int = DEFAULT_HERTZ,
+        flags: str = "warn",
+    ) -> Driver:
+        """The board behind an SPI bus of this computer, by the device's file, such as ``/dev/spidev0.0``; its clock at
+        ``hertz``, a quarter of the board's at most. Errors as for :meth:`open`."""
+        return cls.open(manifest, open_spi(path, hertz), flags=flags)
 
     @classmethod
     def xdma(

@@ -12,6 +12,7 @@ from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Pro
 from rbdgen.host.held import quietly
 from rbdgen.host.manifest import programs_tasks
 from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
@@ -46,6 +47,11 @@ class Engine:
     def serial(cls, port: str, baud: int = DEFAULT_BAUD) -> Engine:
         """The engine on a serial port, such as ``/dev/ttyUSB0``."""
         return cls.open(SerialTransport(port, baud))
+
+    @classmethod
+    def spi(cls, path: str, hertz: int = DEFAULT_HERTZ) -> Engine:
+        """The engine behind an SPI bus of this computer, by the device's file, such as ``/dev/spidev0.0``."""
+        return cls.open(open_spi(path, hertz))
 
     @classmethod
     def udp(

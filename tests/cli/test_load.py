@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true_shell
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.shells.spi_model import SpiModel
 from tests.conftest import design
 from tests.host.native import on_serial
+from tests.host.test_spi import Spidev
 
 
 @pytest.fixture
@@ -102,6 +105,31 @@ def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
     assert status == 2
     assert said.startswith(f"rbdgen: error: board {board}") or f"'{board}': unknown" in said
     assert not folder.exists()
+
+
+def test_a_robot_is_loaded_over_spi(
+    engine: EmulatedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "spidev", Spidev(SpiModel(engine)))
+    monkeypatch.setattr(sys, "platform", "linux")
+    line = [
+        "load",
+        "pendulum2",
+        "--functions",
+        "id",
+        "--spi",
+        "/dev/spidev0.0",
+        "--hertz",
+        "5000000",
+    ]
+    status, out, _ = told(line, capsys)
+    assert status == 0
+    assert "the engine holds pendulum2" in out
+    assert sys.modules["spidev"].max_speed_hz == 5_000_000
+    for wrong, option in (("--baud", "--spi"), ("--hertz", "--udp")):
+        status, _, said = told(["load", "ur5", option, "x", wrong, "1"], capsys)
+        assert status == 2
+        assert said.startswith(f"rbdgen: error: {wrong}: is of a")
 
 
 def test_a_port_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:

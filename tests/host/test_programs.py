@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
@@ -20,6 +20,8 @@ from rbdgen.errors import ConfigError, LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import PROGRAM_FILE, Program, read_program
+from rbdgen.host.spi import SpiTransport
+from rbdgen.host.transport import Transport
 from rbdgen.machines.engine.core import LANES, Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident, read_identity
@@ -28,6 +30,7 @@ from rbdgen.model.robot import Robot
 from rbdgen.protocol.directory import Entry
 from rbdgen.report.files import write_files
 from rbdgen.resident import compile_program, load_robot_into
+from rbdgen.shells.spi_model import SpiModel
 from rbdgen.tracing.calibration import varied_robot
 from rbdgen_sim.faults import Noise
 from tests.conftest import few
@@ -123,23 +126,33 @@ class Torn(EmulatedEngine):
         self.left = max(0, self.left - len(data))
 
 
+def over_spi(shell: Transport) -> Transport:
+    """A shell as the host has it behind an SPI bus."""
+    return SpiTransport(SpiModel(shell), "model", timeout=0.0)
+
+
+WAYS: dict[str, Callable[[Transport], Transport]] = {"serial": lambda shell: shell, "spi": over_spi}
+"""Ways to a shell, by their names."""
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("step", few([10, 97], 97))
-def test_loads_that_are_torn_leave_the_old_program_or_none(step: int) -> None:
+def test_loads_that_are_torn_leave_the_old_program_or_none(step: int, way: str) -> None:
     old, new = program("pendulum2", ("id", "m")), program("pendulum2", ("m", "fd"))
-    shell = Torn(ENGINE)
-    Driver.open(old, shell)
+    shell, through = Torn(ENGINE), WAYS[way]
+    Driver.open(old, through(shell))
     before = shell.came
-    Driver.open(new, shell)
+    Driver.open(new, through(shell))
     whole = shell.came - before
     images = memories(old), memories(new)
     found = set()
     for cut in range(0, whole + step, step):
         shell.__init__(ENGINE)
         shell.left = 1 << 40
-        device = Driver.open(old, shell)
+        device = Driver.open(old, through(shell))
         shell.left = cut
         with contextlib.suppress(LinkError):
-            Driver.open(new, shell, patience=1, seconds=1.0)
+            Driver.open(new, through(shell), patience=1, seconds=1.0)
         shell.left = 1 << 40
         there = device.robots
         entries = device.programs.entries()
@@ -164,10 +177,12 @@ def test_loads_that_are_torn_leave_the_old_program_or_none(step: int) -> None:
     assert found >= {"old", "none", "new"}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rate", [0.002, 0.01])
+def test_a_line_with_noise_loads_what_it_should(rate: float, way: str) -> None:
     shell = EmulatedEngine(ENGINE)
-    device = Driver.open(program("ur5", ("id", "m")), Noise(shell, 0.002, seed), attempts=1000)
+    line = WAYS[way](Noise(shell, rate, seed=1))
+    device = Driver.open(program("ur5", ("id", "m")), line, attempts=1000, patience=100)
     quiet = memories(program("ur5", ("id", "m")))
     assert shell.memories.columns == quiet.columns
     assert shell.memories.banks == quiet.banks
