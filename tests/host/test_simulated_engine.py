@@ -49,14 +49,14 @@ def made(robot: str, functions: tuple[str, ...], beside: tuple[Entry, ...] = ())
 FIRST = made("pendulum2", ("id", "m"))
 
 
-def answers(arm: Driver) -> list[np.ndarray]:
+def answers(arm: Driver, count: int = COUNT) -> list[np.ndarray]:
     """What two robots beside each other answer, one after the other, the first one again behind them, and a third in
-    their place."""
+    their place; so many tasks of each function."""
     beside = tuple(arm.programs.entries())
     other = arm.load(made("ur5", ("id", "fd"), beside))
     assert arm.robots == ("pendulum2", "ur5")
     rnd = np.random.default_rng(2)
-    short, long = rnd.uniform(-1.0, 1.0, (3, COUNT, 2)), rnd.uniform(-1.0, 1.0, (3, COUNT, 6))
+    short, long = rnd.uniform(-1.0, 1.0, (3, count, 2)), rnd.uniform(-1.0, 1.0, (3, count, 6))
     found = [arm.rnea(*short), other.rnea(*long), other.forward_dynamics(*long), arm.crba(short[0])]
     hyq = load_robot("hyq")
     third = arm.load(made("hyq", ("m",)))
@@ -74,10 +74,10 @@ def test_it_answers_as_the_emulated_one(device: str, rate: float) -> None:
         same(arm)
 
 
-def same(arm: Driver) -> None:
+def same(arm: Driver, count: int = COUNT) -> None:
     """That a device answers as the emulated engine."""
-    expected = answers(Driver.open(FIRST, EmulatedEngine(ENGINE)))
-    for found, wanted in zip(answers(arm), expected, strict=True):
+    expected = answers(Driver.open(FIRST, EmulatedEngine(ENGINE)), count)
+    for found, wanted in zip(answers(arm, count), expected, strict=True):
         assert np.array_equal(found, wanted)
 
 
