@@ -185,8 +185,9 @@ def read_version(payload: bytes) -> tuple[int, int] | None:
 STATUS_BYTES = struct.calcsize(Status.LAYOUT)
 """Length of a hello's answer."""
 
-EPOCH_OFFSET = NONCE_BYTES + 1 + IDENTITY_BYTES
-"""In it, of the epoch; the nonce is at the beginning."""
+IDENTITY_OFFSET = NONCE_BYTES + 1
+EPOCH_OFFSET = IDENTITY_OFFSET + IDENTITY_BYTES
+"""In it, of the identity and of the epoch; nonce and version are at the beginning."""
 
 MINIMUM_BUFFER = 2048
 """Bytes: one block memory of the smallest devices."""

@@ -18,7 +18,6 @@ from rbdgen_sim.faults import Noise
 from rbdgen_sim.spi_board import SimulatedBus, build_spi_board
 from tests.host.test_simulated_engine import ENGINE, FIRST, made, same
 
-
 BAD = (4.6, 0.1, 0.01), (9.7, 0.6, 0.002)
 """Cycles in one of the bus's clock, its jitter, and the share of bytes that come damaged."""
 

@@ -13,7 +13,19 @@ from rbdgen.host.embedded.tables import c_header, c_program, c_source, program_h
 from rbdgen.host.library.calls import names_of
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.programs import Program
-from rbdgen.protocol.frames import IDENTITY_BYTES
+from rbdgen.protocol.frames import (
+    CRC_BYTES,
+    EPOCH_OFFSET,
+    ESCAPE,
+    ESCAPE_BIT,
+    FLAG,
+    HEAD_BYTES,
+    IDENTITY_BYTES,
+    IDENTITY_OFFSET,
+    NONCE_BYTES,
+    PROTOCOL_VERSION,
+    Kind,
+)
 from rbdgen.protocol.identifiers import identifiers
 from rbdgen.protocol.loading import ADDRESS_BITS, ROUTINE, TARGET_BITS
 from rbdgen.protocol.registers import c_macros
@@ -22,7 +34,14 @@ from rbdgen.protocol.tasks import FLAG_BITS, FUNCTION_BITS, LOAD, LOAD_WORDS, TA
 
 __all__ = ["SOURCES", "embedded_files"]
 
-TEMPLATES = ("rbdgen_embedded.h", "rbdgen_embedded.c", "rbdgen_registers.h", "rbdgen_registers.c")
+TEMPLATES = (
+    "rbdgen_embedded.h",
+    "rbdgen_embedded.c",
+    "rbdgen_registers.h",
+    "rbdgen_registers.c",
+    "rbdgen_spi.h",
+    "rbdgen_spi.c",
+)
 """The runtime, of which files are kept with gaps where numbers of the protocol stand."""
 SOURCES = tuple(name for name in TEMPLATES if name.endswith(".c"))
 REGISTERS = "RBD_REGISTERS"
@@ -37,6 +56,18 @@ FIELDS = {
     "address_bits": f"{ADDRESS_BITS}",
     "target_bits": f"{TARGET_BITS}",
     "routine": f"{ROUTINE}",
+    "flag": f"{FLAG:#04x}",
+    "escape": f"{ESCAPE:#04x}",
+    "escape_bit": f"{ESCAPE_BIT:#04x}",
+    "task": f"{Kind.TASK:d}",
+    "hello": f"{Kind.HELLO:d}",
+    "version": f"{PROTOCOL_VERSION}",
+    "head_bytes": f"{HEAD_BYTES}",
+    "crc_bytes": f"{CRC_BYTES}",
+    "nonce_bytes": f"{NONCE_BYTES}",
+    "identity_offset": f"{IDENTITY_OFFSET}",
+    "epoch_offset": f"{EPOCH_OFFSET}",
+    "status_bytes": f"{EPOCH_OFFSET + NONCE_BYTES}",
     "registers": "\n".join(c_macros(task_register_map(), REGISTERS)),
 }
 """What stands in the gaps."""
