@@ -31,12 +31,12 @@ from rbdgen_boards.flow import (
     store_routed,
     stored_routed,
 )
-from rbdgen_boards.flows import FLOWS
+from rbdgen_boards.flows import get_flow
 from rbdgen_boards.synthesis import NETLIST
-from rbdgen_boards.top import uart_top, udp_top
+from rbdgen_boards.top import board_top
 from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilog
 from rbdgen_hw.primitives import overrides
-from rbdgen_hw.shells.ethernet import RGMII
+from rbdgen_hw.shells.ethernet import RGMII, Phy
 from rbdgen_hw.top import Hardware
 
 BITSTREAM = "{bitstream}"
@@ -153,7 +153,7 @@ class BoardBuild:
             "critical_path": list(routed.critical_path) if routed else [],
             "assumptions": [asdict(stated) for stated in routed.assumptions] if routed else [],
             "bitstream": str(self.bitstream) if self.bitstream else None,
-            "missing": None if routed else FLOWS[self.board.flow].maker,
+            "missing": None if routed else get_flow(self.board).maker,
             "directory": str(self.directory),
             "seconds": dict(routed.seconds) if routed else {},
             "cached": routed.cached if routed else False,
@@ -241,7 +241,7 @@ def _engine_that_fits(design: Design, board: Board) -> Design:
 
 def require_tools(board: Board) -> None:
     """ToolError if a program that ``board`` needs is missing."""
-    FLOWS[board.flow].require_tools()
+    get_flow(board).require_tools()
 
 
 def build(
@@ -318,7 +318,7 @@ def _attempts(
 ) -> BoardBuild:
     """Place and route until a clock is met: once more with a deeper pipeline, then at slower clocks. Where only a
     further clock of the board is not, another seed is tried."""
-    flow = FLOWS[board.flow]
+    flow = get_flow(board)
     attempts: list[Attempt] = []
     aim = design.machine.device.megahertz
     deepened = False
@@ -405,7 +405,7 @@ def run_flow(
 ) -> Run:
     """One run of the board's flow in ``work``, aiming at ``aim`` MHz, for hardware with this ``verilog``, whose shell
     tells this ``identity``; its clock is that, or the ``running`` one."""
-    flow = FLOWS[board.flow]
+    flow = get_flow(board)
     clocking = flow.clocking(board, running or aim, work)
     own = addresses.station(identity) if board.shell == "udp" else None
     sources, streams = _sources(design, verilog, board, clocking, identity, own)
@@ -446,14 +446,18 @@ def _sources(
     hertz = clocking.megahertz * 1e6
     if own is not None:
         shell = f"{design.name}_udp"
-        inverted = board.vendor.get("led") == "low"
-        sources[f"{shell}.v"] = udp_verilog(design, identity, hertz, own, RGMII)
-        sources["top.v"] = clocking.module + udp_top(shell, clocking.lines, inverted)
-        return sources, None
-    shell = f"{design.name}_uart"
-    sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.baud)
-    sources["top.v"] = clocking.module + uart_top(shell, clocking.lines)
+        sources[f"{shell}.v"] = udp_verilog(design, identity, hertz, own, rgmii(board))
+    else:
+        shell = f"{design.name}_uart"
+        sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.baud)
+    sources["top.v"] = clocking.module + board_top(board, shell, clocking.lines)
     return sources, None
+
+
+def rgmii(board: Board) -> Phy:
+    """A board's PHY."""
+    received, sent = board.phy_delays
+    return replace(RGMII, received=received * 1e-9, sent=sent * 1e-9)
 
 
 def _routed(flow: Flow, request: Request, work: Path, progress: Progress) -> Routed | None:

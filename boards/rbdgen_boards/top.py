@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import In
-
 from rbdgen_boards.board import Board
-from rbdgen_hw.shells.ethernet import RGMII
+from rbdgen_boards.ports import LIGHTS, SHELL_PORTS, Ports
 
 CLOCK = "clock"
 """Its net that a design's clock is."""
@@ -18,35 +13,20 @@ RESET_CYCLES = 16
 """Cycles for which the design is held in reset after the clock has settled."""
 
 
-def uart_top(shell: str, clocking: str) -> str:
-    """Verilog of the top module around module ``shell``; ``clocking`` makes ``clock`` and ``settled`` from ``clk``."""
-    return board_top(shell, clocking, {"rx": ("input", 1), "tx": ("output", 1)}, "")
-
-
-def udp_top(shell: str, clocking: str, inverted: bool) -> str:
-    """The same of a board with Ethernet by RGMII, whose lights may be ``inverted``: lit by low pins."""
-    ports = {}
-    for name, member in RGMII.pads.members.items():
-        direction = "input" if member.flow == In else "output"
-        ports[f"eth_{name}"] = direction, Shape.cast(member.shape).width
-    return board_top(shell, clocking, ports, "~" if inverted else "")
-
-
-def board_top(shell: str, clocking: str, ports: Mapping[str, tuple[str, int]], light: str) -> str:
-    """Verilog of a top module whose ``ports``, with direction and width, are the shell's as well; ``light`` stands
-    before what is lit."""
-    names = ", ".join(ports)
-    lines = []
-    pins = []
-    for name, (direction, width) in ports.items():
-        bits = f"[{width - 1}:0] " if width > 1 else ""
-        lines.append(f"  {direction} {bits}{name};\n")
-        pins.append(f".{name}({name}), ")
+def board_top(board: Board, shell: str, clocking: str) -> str:
+    """Verilog of the top module of a ``board`` around module ``shell``, with the shell's ports; ``clocking`` makes
+    ``clock`` and ``settled``, from ``clk`` where the board has a pin for it."""
+    wires = "".join(f"  {line}\n" for line in _declarations(board))
+    ports = SHELL_PORTS[board.shell]
+    pins = "".join(f".{name}({name if name in board.pins else ''}), " for name in ports)
+    lights = ""
+    if board.lights:
+        shown = ", ".join(reversed(LIGHTS[: board.lights]))
+        lights = f"  assign led = {'~' if board.inverted else ''}{{{shown}}};\n"
     return (
-        f"// The board's top: clock, reset, the shell {shell}, and two lights: clock settled, nothing in work.\n"
-        f"module {TOP}(clk, {names}, led);\n"
-        f"  input clk;\n{''.join(lines)}  output [1:0] led;\n"
-        f"  wire {CLOCK};\n  wire settled;\n  wire idle;\n"
+        f"// The board's top: clock, reset, the shell {shell}, and lights: clock settled, nothing in work.\n"
+        f"module {TOP}({', '.join(_names(board))});\n"
+        f"{wires}  wire {CLOCK};\n  wire settled;\n  wire idle;\n"
         f"{clocking}"
         f"  reg [{RESET_CYCLES - 1}:0] waiting = {{{RESET_CYCLES}{{1'b1}}}};\n"
         # at once, not on the clock, which need not run before it has settled
@@ -56,15 +36,35 @@ def board_top(shell: str, clocking: str, ports: Mapping[str, tuple[str, int]], l
         # the reset comes from a register: it ends for all of the design in one cycle
         "  reg rst = 1'b1;\n"
         f"  always @(posedge clock) rst <= waiting[{RESET_CYCLES - 1}];\n"
-        f"  {shell} shell(.clk(clock), .rst(rst), {''.join(pins)}.idle(idle));\n"
-        f"  assign led = {light}{{idle, settled}};\n"
-        "endmodule\n"
+        f"  {shell} shell(.clk(clock), .rst(rst), {pins}.idle(idle));\n"
+        f"{lights}endmodule\n"
     )
+
+
+def _ports(board: Board) -> Ports:
+    """The top's ports."""
+    clock: Ports = {"clk": ("input", 1)} if board.clock_pin else {}
+    own = {name: port for name, port in SHELL_PORTS[board.shell].items() if name in board.pins}
+    lights: Ports = {"led": ("output", board.lights)} if board.lights else {}
+    return clock | own | lights
+
+
+def _names(board: Board) -> list[str]:
+    return list(_ports(board))
+
+
+def _declarations(board: Board) -> list[str]:
+    """Declarations of the top's ports."""
+    lines = []
+    for name, (direction, width) in _ports(board).items():
+        bits = f"[{width - 1}:0] " if width > 1 else ""
+        lines.append(f"{direction} {bits}{name};")
+    return lines
 
 
 def port_pins(board: Board) -> dict[str, str]:
     """The pin of each of the top's ports, bit by bit."""
-    pins = {"clk": board.clock_pin}
+    pins = {"clk": board.clock_pin} if board.clock_pin else {}
     for port, names in board.pins.items():
         if len(names) == 1:
             pins[port] = names[0]

@@ -25,6 +25,8 @@ from rbdgen.report.files import check_writable, read_config, with_overrides, wri
 from rbdgen.resident import compile_program
 from rbdgen.workbench import AFTER, BUILDS
 
+SUFFIX = ".toml"
+"""Of a board's file."""
 SCHEMA = "rbdgen.load/1"
 """Name and version of the report's structure."""
 OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
@@ -33,6 +35,9 @@ OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
 
 def boards(args: argparse.Namespace) -> None:
     """``rbdgen boards``."""
+    if args.new is not None:
+        print_result(args, *_new(args.new))
+        return
     known = optional_module("rbdgen_boards.board", "build")
     rows = []
     for name in known.board_names():
@@ -52,6 +57,26 @@ def boards(args: argparse.Namespace) -> None:
     print_result(args, {"schema": "rbdgen.boards/1", "boards": rows}, text)
 
 
+def _new(name: str) -> tuple[dict[str, Any], str]:
+    """Write the file of a board to begin with; what was written, for programs and for people. ConfigError where there
+    is such a file."""
+    path = Path(name)
+    if path.suffix != SUFFIX:
+        path = path.with_name(f"{path.name}{SUFFIX}")
+    text = optional_module("rbdgen_boards.template", "build").template()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{path}: is there; choose another name") from None
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be written: {error.strerror}; choose another name"
+        ) from None
+    report = {"schema": "rbdgen.boards/1", "file": str(path)}
+    return report, f"{path}: say in it what the board is, then build with --board {path}"
+
+
 def _board(row: dict[str, Any]) -> list[Any]:
     """A board's row for people."""
     engine = row["engine"]
@@ -62,7 +87,7 @@ def _board(row: dict[str, Any]) -> list[Any]:
 
 def flash(args: argparse.Namespace) -> None:
     """``rbdgen flash``."""
-    folder = args.output or BUILDS / f"engine_{args.board}"
+    folder = args.output or BUILDS / f"engine_{Path(args.board).stem}"
     check_writable(folder)
     tasks = verified_tasks(args)
     with reporter() as progress:

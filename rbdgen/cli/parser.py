@@ -101,7 +101,10 @@ def add_boards(verb: Verb) -> None:
     parser = verb(
         "boards",
         "List the boards: what they have, their link, and whether an engine is made for them.",
-        "  rbdgen boards\n  rbdgen boards --json",
+        "  rbdgen boards\n  rbdgen boards --json\n  rbdgen boards --new my_board",
+    )
+    parser.add_argument(
+        "--new", metavar="NAME", help="write NAME.toml, a board's file with all keys explained"
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a table"

@@ -22,7 +22,7 @@ from rbdgen_boards.flows import FLOWS
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin.placement import FIRST, THROUGH
 from rbdgen_boards.synthesis import NETLIST, cells
-from rbdgen_boards.top import TOP, uart_top, udp_top
+from rbdgen_boards.top import TOP, board_top
 from rbdgen_hw.emit import uart_verilog, udp_verilog
 from rbdgen_hw.primitives import GOWIN_REGISTERS, PRIMITIVES
 from rbdgen_hw.shells.datagram_receiver import INCOMING
@@ -244,7 +244,7 @@ def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Pa
     clock = made.megahertz
     echo = register_in_place_of(d)
     sources = {
-        "top.v": made.module + uart_top(f"{d.name}_uart", made.lines),
+        "top.v": made.module + board_top(board, f"{d.name}_uart", made.lines),
         "shell.v": uart_verilog(d, bytes(16), clock * 1e6, board.baud),
         "echo.v": echo,
     }
@@ -296,7 +296,7 @@ def test_the_shell_of_datagrams_leaves_the_clock_to_the_accelerator(tmp_path: Pa
         out_names=", ".join(f"out_{n}" for n in OUTGOING.members if n != "ready"),
     )
     sources = {
-        "top.v": made.module + udp_top(f"{d.name}_udp", made.lines, True),
+        "top.v": made.module + board_top(board, f"{d.name}_udp", made.lines),
         "shell.v": shell + stub,
         "echo.v": echo,
     }

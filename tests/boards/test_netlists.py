@@ -26,7 +26,7 @@ from rbdgen_boards.synthesis import (
     read_netlist,
     synthesise,
 )
-from rbdgen_boards.top import TOP, uart_top
+from rbdgen_boards.top import TOP, board_top
 from rbdgen_hw.emit import design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_sim.comparison import Comparison, Mismatch, compare
@@ -80,7 +80,7 @@ def synthesised(tmp_path_factory: pytest.TempPathFactory) -> tuple[Design, str, 
     sources = {
         "design.v": verilog,
         "shell.v": uart_verilog(design, identity, MEGAHERTZ * 1e6, BOARD.baud),
-        "top.v": uart_top(shell, clocking),
+        "top.v": board_top(BOARD, shell, clocking),
     }
     blocks = overrides(verilog, Ecp5.multiplier)
     synthesise(work, sources, blocks, Ecp5.syntheses["ecp5"])

@@ -45,6 +45,9 @@ def test_site_builds_without_warnings(tmp_path: Path, read: Path) -> None:
     protocol = (tmp_path / "protocol.html").read_text(encoding="utf-8")
     for key in described_keys("manifest"):
         assert f'<span class="pre">{key.path}</span>' in protocol
+    boards = (tmp_path / "extending/board.html").read_text(encoding="utf-8")
+    for key in described_keys("board"):
+        assert f'<span class="pre">{key.path}</span>' in boards
     gallery = (tmp_path / "gallery.html").read_text(encoding="utf-8")
     pictures = re.findall(
         r'src="data:image/svg\+xml;base64,([^"]+)" alt="What (.*?) draws"', gallery

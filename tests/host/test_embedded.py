@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError
 from rbdgen.host.driver import Driver
@@ -23,7 +24,7 @@ from rbdgen.host.programs import Program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.protocol.tasks import LOAD, Flag
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen.shells.shell import AcceleratorModel
 from tests.conftest import design
 from tests.host.native import STRICT, needs_compiler, run

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true, bit_true_shell, manifest_of
 from rbdgen.errors import ConfigError, LinkError, ToolError
 from rbdgen.host.driver import Driver
@@ -18,7 +19,7 @@ from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.options import Options
 from rbdgen.protocol.frames import FILLER, Kind, frame_bytes
-from rbdgen.resident import EmulatedEngine, load_robot_into
+from rbdgen.resident import load_robot_into
 from rbdgen.shells.spi_model import SpiModel
 from rbdgen_sim.comparison import random_operands
 from tests.conftest import design

@@ -20,10 +20,14 @@ HOLD_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Phy:
-    """Connection of a chip that drives the cable: its ``pads`` as the MAC drives and sees them."""
+    """Connection of a chip that drives the cable: its ``pads`` as the MAC drives and sees them. Of RGMII the seconds by
+    which data that is ``received`` is delayed, and the clock that goes out with what is ``sent``: nothing where the
+    chip itself delays its clock so that it comes in the middle of a bit."""
 
     name: str
     pads: Signature
+    received: float = 0.0
+    sent: float = 2e-9
 
 
 RGMII = Phy(

@@ -30,10 +30,6 @@ from rbdgen_hw.shells.ethernet import RGMII, Phy
 DATA_BITS = 8 * WORD_BYTES
 WHOLE = 1 << (WORD_BYTES - 1)
 """``last_be`` of a last word that is whole."""
-RX_DELAY = 0.0
-"""Seconds by which what comes by RGMII is delayed; the PHY itself delays its clock."""
-TX_DELAY = 2e-9
-"""Seconds by which RGMII's clock is delayed that goes out with data."""
 
 
 class Gmii(Module):
@@ -108,8 +104,8 @@ class EthernetCore(Module):
             self.cd_sys.clk.eq(self.clk),
             self.cd_sys.rst.eq(self.rst),
         ]
-        self.submodules.phy = made = self._rgmii() if phy == RGMII else Gmii(pads)
-        if phy != RGMII:
+        self.submodules.phy = made = self._rgmii(phy) if phy.name == RGMII.name else Gmii(pads)
+        if phy.name != RGMII.name:
             self.comb += made.reset.eq(self.rst)
         self.submodules.core = core = LiteEthIPCore(
             phy=made,
@@ -150,7 +146,7 @@ class EthernetCore(Module):
             sink.length.eq(outgoing.length),
         ]
 
-    def _rgmii(self) -> Any:
+    def _rgmii(self, phy: Phy) -> Any:
         pads = self.pads
         clocks = Record([("rx", 1), ("tx", 1)])
         self.comb += [
@@ -158,7 +154,7 @@ class EthernetCore(Module):
             pads.tx_clk.eq(clocks.tx),
         ]
         return LiteEthPHYRGMII(
-            clocks, pads, tx_delay=TX_DELAY, rx_delay=RX_DELAY, with_inband_status=False
+            clocks, pads, tx_delay=phy.sent, rx_delay=phy.received, with_inband_status=False
         )
 
     @property

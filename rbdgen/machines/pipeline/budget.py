@@ -149,7 +149,7 @@ class Target:
             resources=found.resources,
             routable=get_device(found.timing).routable,
         )
-        return cls(found.timing, found.name, found.link, found.running_clock, budget)
+        return cls(found.timing, found.source, found.link, found.running_clock, budget)
 
     def check_device(self, device: str | None) -> None:
         """ConfigError where a board has another device than the one that was asked for."""
