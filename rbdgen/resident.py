@@ -42,7 +42,8 @@ def compile_program(
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
     ranges = declared_ranges(robot, options.limits)
     with without_collections():
-        design = resident_design(prepare(robot, options, ranges, progress), engine, progress)
+        prepared = prepare(robot, options, ranges, progress, engine.core.lean)
+        design = resident_design(prepared, engine, progress)
     return program_of(design, engine, beside)
 
 

@@ -43,6 +43,8 @@ BITSTREAM = "{bitstream}"
 """In a board's ``program``, what stands for the bitstream's file name."""
 INSTALL = {
     "openFPGALoader": "install it with: apt-get install openfpgaloader",
+    "dfu-util": "install it with: apt-get install dfu-util",
+    "iceprog": "install it with: apt-get install fpga-icestorm",
     "vivado": "install AMD Vivado and put it on PATH",
 }
 """Remedies, by the programmer that is missing."""

@@ -21,9 +21,9 @@ from rbdgen_boards.flow import (
     Request,
     Routed,
     Timer,
-    path_line,
 )
 from rbdgen_boards.models.ecp5 import ECP5 as MODELS
+from rbdgen_boards.reports import slowest_clock, slowest_lines
 from rbdgen_boards.synthesis import (
     AFTER_ROUTING,
     AFTER_SYNTHESIS,
@@ -204,12 +204,11 @@ class Ecp5(Flow):
         report = json.loads((directory / REPORT).read_text(encoding="utf-8"))
         reached = {name: clock["achieved"] for name, clock in report["fmax"].items()}
         others = further_clocks(request.board, reached)
-        own = {name: clock for name, clock in reached.items() if name not in others}
-        slowest = min(own, key=lambda name: own[name])
+        slowest = slowest_clock(report, others)
         return Routed(
-            own[slowest],
+            reached[slowest],
             _used(report["utilization"]),
-            critical_path(report, slowest),
+            slowest_lines(report, slowest),
             BITSTREAM,
             timer.seconds,
             assumptions=assumptions(report["utilization"]),
@@ -299,24 +298,3 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
         "registers": count.get("TRELLIS_FF", 0),
         "memories": count.get("DP16KD", 0),
     }
-
-
-def critical_path(report: Mapping[str, Any], clock: str) -> tuple[str, ...]:
-    """The slowest path from register to register in nextpnr's report, a line per step."""
-    for path in report["critical_paths"]:
-        # nextpnr writes the edge before the clock's name
-        if path["from"].endswith(clock) and path["to"].endswith(clock):
-            return _path_lines(path["path"])
-    return ()
-
-
-def _path_lines(steps: list[dict[str, Any]]) -> tuple[str, ...]:
-    lines = []
-    total = 0.0
-    for step in steps:
-        total += step["delay"]
-        source = step["from"]
-        sink = step["to"]
-        where = f"{source['cell']}.{source['port']} -> {sink['cell']}.{sink['port']}"
-        lines.append(path_line(total, step["type"], where))
-    return tuple(lines)

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from rbdgen.schema.json_files import schema
+from rbdgen_boards.board import PACKAGE
 
 EXAMPLE = "example.toml"
 """File of this package with the values."""
@@ -16,7 +17,7 @@ EXAMPLE = "example.toml"
 
 def template() -> str:
     """The text of the file."""
-    example = resources.files(__package__).joinpath(EXAMPLE).read_text(encoding="utf-8")
+    example = resources.files(PACKAGE).joinpath(EXAMPLE).read_text(encoding="utf-8")
     lines = [
         "# The board's documentation: https://",
         "# Every key of a board's file is here; those that begin with # are left out.",

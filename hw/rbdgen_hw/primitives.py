@@ -21,6 +21,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rbdgen.machines.engine.loading import column_bits, columns
+from rbdgen.protocol.loading import DATA_BITS
+
 ACCUMULATOR = re.compile(r"^module (\w+_accumulate_(\d+)_([0-9a-f]+)(_held)?)\(", re.M)
 """Name, width and mask of starting bits of an accumulator's module, and whether its sum is held where it says so."""
 ROUNDED_SUM = re.compile(
@@ -243,7 +246,7 @@ GOWIN_REGISTERS = {1: ("PREG",), 2: ("AREG", "BREG", "PREG")}
 """Registers of Gowin's block that make so many in a row: the product's, and its operands' before it."""
 
 
-def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
+def _mult18x18d(name: str, registers: int, a: str, b: str, p: str, signs: tuple[bool, bool]) -> str:
     """Lattice ECP5's MULT18X18D: a register behind it, with two also before it, with three also inside."""
     clocks = ECP5_REGISTERS[registers]
     parameters = ",\n    ".join(
@@ -260,7 +263,9 @@ def _mult18x18d(name: str, registers: int, a: str, b: str, p: str) -> str:
     )
 
 
-def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
+def _multalu27x18(
+    name: str, registers: int, a: str, b: str, p: str, signs: tuple[bool, bool]
+) -> str:
     """Gowin GW5A's MULTALU27X18: a register between the product and the sum that follows it, with two also before it.
 
     Not behind it: for the GW5AST-138, apycula makes the same bits whether the register there is asked for or not. What
@@ -280,6 +285,79 @@ def _multalu27x18(name: str, registers: int, a: str, b: str, p: str) -> str:
     )
 
 
+ICE40_REGISTERS = {
+    1: ("PIPELINE_16x16_MULT_REG2",),
+    2: ("A_REG", "B_REG", "PIPELINE_16x16_MULT_REG2"),
+}
+"""Registers of iCE40 UltraPlus's block that make so many in a row."""
+WHOLE_PRODUCT = "2'b11"
+"""What a half of its outputs selects: its half of the product of 16 x 16 bits."""
+ICE40_LOW = (
+    *("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT"),
+    *("OLOADTOP", "OLOADBOT", "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT"),
+    *("CI", "ACCUMCI", "SIGNEXTIN"),
+)
+"""Its pins that are always low."""
+
+
+def _sb_mac16(name: str, registers: int, a: str, b: str, p: str, signs: tuple[bool, bool]) -> str:
+    """Lattice iCE40 UltraPlus's SB_MAC16 as a product of 16 x 16 bits, each signed or not (FPGA-TN-02007)."""
+    parameters = [f".{register}(1'b1)" for register in ICE40_REGISTERS[registers]]
+    parameters += [f".{half}OUTPUT_SELECT({WHOLE_PRODUCT})" for half in ("TOP", "BOT")]
+    parameters += [f".{side}_SIGNED(1'b{int(own)})" for side, own in zip("AB", signs, strict=True)]
+    pins = [f".A({a})", f".B({b})", ".C(16'd0)", ".D(16'd0)", f".O({p})", ".CLK(clk)", ".CE(1'b1)"]
+    pins += [f".{pin}(1'b0)" for pin in ICE40_LOW]
+    return (
+        f"  SB_MAC16 #(\n    {', '.join(parameters)}\n  ) {name} (\n    {', '.join(pins)}\n  );\n"
+    )
+
+
+PROGRAM_MEMORY = re.compile(r"^module (\w+_program_(\d+)x(\d+))\(", re.M)
+"""Name, bits and words of a program memory's module (:class:`rbdgen_hw.engine.sequencer.ProgramMemory`)."""
+LARGE_BITS, LARGE_WORDS = 16, 1 << 14
+"""Of iCE40 UltraPlus's large memories: bits of a word, and words."""
+LARGE = 4
+"""So many of them there are."""
+
+
+def large_memory(name: str, bits: int, words: int) -> str:
+    """The module of a program memory in large memories of iCE40 UltraPlus, which read or write in a cycle, and hold
+    nothing in the beginning (FPGA-TN-02022)."""
+    address = max(words - 1, 1).bit_length()
+    step = column_bits(bits)
+    column = max(columns(bits) - 1, 1).bit_length()
+    text = (
+        f"module {name}(clk, rst, address, word, write, write_address, write_column, write_data);\n"
+        f"  input clk, rst, write;\n  input [{address - 1}:0] address, write_address;\n"
+        f"  input [{column - 1}:0] write_column;\n  input [{DATA_BITS - 1}:0] write_data;\n"
+        f"  output reg [{bits - 1}:0] word;\n"
+        f"  wire [{LARGE_WORDS.bit_length() - 2}:0] place = write ? write_address : address;\n"
+    )
+    count = -(-bits // LARGE_BITS)
+    text += f"  wire [{count * LARGE_BITS - 1}:0] found;\n"
+    for k in range(count):
+        low = k * LARGE_BITS
+        own, at = divmod(low, step)
+        data = f"write_data[{at + LARGE_BITS - 1}:{at}]"
+        pins = [".ADDRESS(place)", f".DATAIN({data})", ".MASKWREN(4'b1111)"]
+        pins += [f".WREN(write & (write_column == {own}))", ".CHIPSELECT(1'b1)", ".CLOCK(clk)"]
+        pins += [".STANDBY(1'b0)", ".SLEEP(1'b0)", ".POWEROFF(1'b1)"]
+        pins += [f".DATAOUT(found[{low + LARGE_BITS - 1}:{low}])"]
+        text += f"  SB_SPRAM256KA memory{k} ({', '.join(pins)});\n"
+    return text + f"  always @(posedge clk) word <= found[{bits - 1}:0];\nendmodule\n"
+
+
+def large_memories(verilog: str) -> str:
+    """Modules for program memories of a design's Verilog, as far as they go into large memories: one that is there
+    from the beginning does not."""
+    found = []
+    for name, bits, words in PROGRAM_MEMORY.findall(verilog):
+        halves = column_bits(int(bits)) % LARGE_BITS == 0
+        if halves and int(words) <= LARGE_WORDS and int(bits) <= LARGE * LARGE_BITS:
+            found.append(large_memory(name, int(bits), int(words)))
+    return "".join(found)
+
+
 @dataclass(frozen=True)
 class Primitive:
     """A device's block: the widths in bits of its two signed inputs and its output, and its ``instance`` by name,
@@ -287,14 +365,20 @@ class Primitive:
 
     shape: tuple[int, int]
     output: int
-    instance: Callable[[str, int, str, str, str], str]
+    instance: Callable[[str, int, str, str, str, tuple[bool, bool]], str]
     registers: tuple[int, ...]
-    sums: Callable[[str], str] = lambda verilog: ""
-    """Modules for sums in a design's Verilog."""
+    others: Callable[[str], str] = lambda verilog: ""
+    """Modules for what else there is in a design's Verilog: sums, memories."""
+    unsigned: bool = False
+    """Whether inputs may be unsigned, with all of their bits."""
 
     def _blocks(self, wide: int, narrow: int) -> int:
         """Number of blocks that a product takes whose operands of these widths go to the inputs of these names."""
-        return len(_parts(wide, self.shape[0])) * len(_parts(narrow, self.shape[1]))
+        return len(self._parts(wide, 0)) * len(self._parts(narrow, 1))
+
+    def _parts(self, bits: int, side: int) -> list[tuple[int, int, bool]]:
+        """The pieces of an operand at the input of that number."""
+        return _parts(bits, self.shape[side], self.unsigned)
 
     def module(self, name: str, a: int, b: int, registers: int) -> str | None:
         """A product's module of that name, operand widths and number of registers; None if the block has no such
@@ -320,18 +404,17 @@ class Primitive:
                 text += f"  always @(posedge clk) {side}{k} <= {f'{side}{k - 1}' if k else side};\n"
         if registers > inside:
             wide, narrow = (f"{side}{registers - inside - 1}" for side in (wide, narrow))
-        first = _parts(n, self.shape[0])
-        second = _parts(m, self.shape[1])
+        first, second = self._parts(n, 0), self._parts(m, 1)
         for operand, port, parts, width in (
             (wide, "wide", first, self.shape[0]),
             (narrow, "narrow", second, self.shape[1]),
         ):
             for k, (low, high, top) in enumerate(parts):
-                bits = (
-                    f"$signed({operand}[{high}:{low}])"
-                    if top
-                    else f"{{1'b0, {operand}[{high}:{low}]}}"
-                )
+                bits = f"{operand}[{high}:{low}]"
+                if top:
+                    bits = f"$signed({bits})"
+                elif not self.unsigned:
+                    bits = f"{{1'b0, {bits}}}"
                 text += f"  wire signed [{width - 1}:0] {port}{k} = {bits};\n"
         terms = []
         for (k, x), (j, y) in itertools.product(enumerate(first), enumerate(second)):
@@ -339,9 +422,11 @@ class Primitive:
             # a block's output may be wider than its product
             size = min(sum(self.shape), self.output)
             text += f"  wire [{self.output - 1}:0] {result};\n  wire signed [{a + b - 1}:0] term{k}_{j} = "
-            text += f"$signed({result}[{size - 1}:0]);\n"
+            signed = x[2] or y[2] or not self.unsigned
+            text += f"{'$signed' if signed else ''}({result}[{size - 1}:0]);\n"
             terms.append(f"(term{k}_{j} <<< {x[0] + y[0]})" if x[0] + y[0] else f"term{k}_{j}")
-            text += self.instance(f"block{k}_{j}", inside, f"wide{k}", f"narrow{j}", result)
+            pins = f"wide{k}", f"narrow{j}", result
+            text += self.instance(f"block{k}_{j}", inside, *pins, (x[2], y[2]))
         low = first[-1][0]
         if len(first) == len(second) == 2 and second[-1][0] == low:
             # of four products the outer two stand side by side: only those between them are added
@@ -355,20 +440,22 @@ class Primitive:
         return text + f"  assign p = {' + '.join(terms)};\nendmodule\n"
 
 
-def _parts(bits: int, width: int) -> list[tuple[int, int, bool]]:
+def _parts(bits: int, width: int, unsigned: bool) -> list[tuple[int, int, bool]]:
     """The pieces of a signed operand that an input of ``width`` bits takes, as (lowest bit, highest bit, whether it has
-    the sign): all but the last are unsigned, a bit shorter than the input."""
+    the sign): all but the last are unsigned, a bit shorter than an input that is not ``unsigned`` itself."""
     parts = []
     low = 0
+    step = width if unsigned else width - 1
     while bits - low > width:
-        parts.append((low, low + width - 2, False))
-        low += width - 1
+        parts.append((low, low + step - 1, False))
+        low += step
     return [*parts, (low, bits - 1, True)]
 
 
 PRIMITIVES = {
     "ecp5": Primitive((18, 18), 36, _mult18x18d, tuple(ECP5_REGISTERS), chains),
     "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS), alus),
+    "ice40": Primitive((16, 16), 32, _sb_mac16, tuple(ICE40_REGISTERS), large_memories, True),
 }
 """By flow."""
 
@@ -383,4 +470,4 @@ def overrides(verilog: str, flow: str) -> str:
         for name, a, b, n in PRODUCT_MODULE.findall(verilog)
     )
     products = "".join(text for text in made if text is not None)
-    return products + primitive.sums(verilog)
+    return products + primitive.others(verilog)

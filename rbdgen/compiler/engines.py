@@ -58,9 +58,10 @@ def prepare(
     options: Options,
     ranges: InputRanges,
     progress: Callable[[str], None] = lambda stage: None,
+    lean: bool = False,
 ) -> Prepared:
-    """The formats that ``options`` ask for. ConfigError where an error that was asked for is missed, with what would
-    do; a warning where the usual error is missed."""
+    """The formats that ``options`` ask for, of ``lean`` cores or of others. ConfigError where an error that was asked
+    for is missed, with what would do; a warning where the usual error is missed."""
     options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
@@ -68,7 +69,7 @@ def prepare(
     samples = operand_samples(network, states)
     progress("formats")
     # formats know nothing of lanes
-    core = core_of(USUAL_LANES, options.word or WIDTHS[0])
+    core = replace(core_of(USUAL_LANES, options.word or WIDTHS[0]), lean=lean)
     formatted = in_formats(network, samples, core)
     why = _checked(network, formatted, options, ranges, progress)
     return Prepared(options, ranges, formatted, why)

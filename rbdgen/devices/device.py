@@ -172,6 +172,8 @@ class Device:
     """Behind the choice among lanes of results, which is made a cycle earlier for that: 0 or 1."""
     loop_registers: int = 0
     """Before a FIFO that leads back into the pipelines: 0 or 1."""
+    unsigned_parts: bool = False
+    """Whether a block takes unsigned inputs of all of its bits, as parts of a wider product are."""
     routable: float = 1.0
     """The share of look-up tables, registers and multiplier blocks to which place and route connects as well as that of
     other devices does all."""
@@ -263,7 +265,8 @@ class Device:
         n, m = self.shape
 
         def tiles(bits: int, shape: int) -> int:
-            # all parts but the uppermost are unsigned, and have a bit less of a signed input
-            return 1 if bits <= shape else 1 + -(-(bits - shape) // (shape - 1))
+            # all parts but the uppermost are unsigned, and have a bit less of an input that is always signed
+            part = shape if self.unsigned_parts else shape - 1
+            return 1 if bits <= shape else 1 + -(-(bits - shape) // part)
 
         return min(tiles(a, n) * tiles(b, m), tiles(a, m) * tiles(b, n))

@@ -45,7 +45,7 @@ def bounds(design: Design, function: str) -> dict[str, float]:
     return {
         "streams": float(beats),
         "multipliers": work.slots / core.lanes,
-        "memory": len(stored_nodes(work)) / core.banks,
+        "memory": len(stored_nodes(work, core.lean)) / core.banks,
     }
 
 

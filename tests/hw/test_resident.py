@@ -176,3 +176,24 @@ def test_a_directory_keeps_what_is_written_there() -> None:
         asked = [join_header(LOAD, place), *block_words(READ, place, [0])]
         streams.append(Stream(asked, [join_header(LOAD, place) | word << TOLD_BIT]))
     assert run(ResidentEngine(Engine(Core())), streams, 0.0) == answered(streams)
+
+
+LEAN = Core(1, 1, 32, 512, 2048, 256, 64, lean=True)
+"""Of the smallest kind."""
+
+
+@pytest.mark.parametrize(
+    ("robot", "functions", "core", "stall"),
+    [
+        ("pendulum2", ("id", "fd", "m"), LEAN, 0.3),
+        ("pendulum2", ("id", "fd", "minv"), replace(LEAN, lanes=4, banks=2), 0.0),
+        pytest.param("ur5", ("id", "m"), LEAN, 0.2, marks=pytest.mark.thorough),
+        pytest.param("ur5", ("fd", "id"), replace(LEAN, lanes=2), 0.2, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_lean_core_computes_the_same_bits_as_its_graph(
+    robot: str, functions: tuple[str, ...], core: Core, stall: float
+) -> None:
+    own = Resident.of(mapped(robot, functions, core))
+    streams = [*own.load(), own.tasks(12, 9), *own.load(), own.tasks(6, 10)]
+    assert run(ResidentEngine(Engine(core)), streams, stall) == answered(streams)

@@ -194,7 +194,9 @@ class EngineCore(SharedComponent):
         )
         is_header = registered(m, (sends & (now.send == HEADER)) | self.refuse, "is_header")
         ends_words = now.send == LAST_WORD
-        alone = (now.send == HEADER) & now.issue.send_address[0]
+        # beside a header: whether no word follows
+        place = now.issue.lanes[-1].y_address if self.core.lean else now.issue.send_address
+        alone = (now.send == HEADER) & place[0]
         is_last = sends & (ends_words | alone)
         is_word = registered(m, sends & ((now.send == WORD) | ends_words), "is_word")
         ends = registered(m, is_last | self.refuse, "ends")

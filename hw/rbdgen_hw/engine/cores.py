@@ -128,18 +128,22 @@ class EngineCores(SharedComponent):
             m.d.comb += [table.code.eq(choice), table.load.eq(self.load)]
             parts.append(table.entry)
         place, more = parts
-        routine = registered(
-            m,
-            Cat(place.start, place.last, more.relevant),
-            "routine",
-            reset_less=True,
-        )
-        needs = registered(
-            m,
-            more.results,
-            "needs",
-            reset_less=True,
-        )
+        routine: Value = Cat(place.start, place.last, more.relevant)
+        needs: Value = more.results
+        if not self.core.lean:
+            # lean cores' tables have registers of their own
+            routine = registered(
+                m,
+                routine,
+                "routine",
+                reset_less=True,
+            )
+            needs = registered(
+                m,
+                needs,
+                "needs",
+                reset_less=True,
+            )
         # until what is looked up is there, and was compared
         changed = registered(m, change, "changed")
         compared = registered(m, changed, "changed_1")

@@ -12,9 +12,10 @@ from amaranth.lib.wiring import In, Out
 from rbdgen.machines.engine.core import RESULT, STAGE_BITS, Core
 from rbdgen_hw.engine.issue import issue
 from rbdgen_hw.engine.lane import Lane
+from rbdgen_hw.engine.lean import LeanUnit
 from rbdgen_hw.engine.special import LOST, SpecialUnit
 from rbdgen_hw.library import SharedComponent, instantiate
-from rbdgen_hw.logic import delayed, or_of, registered
+from rbdgen_hw.logic import delayed, or_of, registered, selected
 
 
 class Copy(SharedComponent):
@@ -71,7 +72,8 @@ class Datapath(SharedComponent):
     def __init__(self, core: Core, init: Sequence[Sequence[int]]) -> None:
         self.core = core
         self.init = init
-        self.module_name = f"datapath_{core.lanes}x{core.banks}_{core.width}x{core.words}"
+        kind = "lean_" if core.lean else ""
+        self.module_name = f"{kind}datapath_{core.lanes}x{core.banks}_{core.width}x{core.words}"
         super().__init__(
             {
                 "issue": In(issue(core)),
@@ -90,7 +92,7 @@ class Datapath(SharedComponent):
         self.m, self.platform = m, platform
         core, now = self.core, self.issue
         lanes = [self._lane(k) for k in range(core.lanes)]
-        unit = SpecialUnit(core)
+        unit = LeanUnit(core) if core.lean else SpecialUnit(core)
         instantiate(m, platform, "special", unit)
         m.d.comb += [
             unit.argument.eq(lanes[core.calling].result),
@@ -99,8 +101,14 @@ class Datapath(SharedComponent):
             unit.shift.eq(now.call_shift),
         ]
         results = [*(lane.result for lane in lanes), unit.result]
-        self._write(results)
-        self._read(lanes)
+        if core.lean:
+            self._write([*results, self.operand])
+            self._read_banks(lanes)
+            # words that are sent are what the last lane reads
+            m.d.comb += self.sent.eq(lanes[-1].y)
+        else:
+            self._write(results)
+            self._read(lanes)
         self._flags(lanes, unit)
         return m
 
@@ -117,10 +125,31 @@ class Datapath(SharedComponent):
         """What each bank takes."""
         m, core = self.m, self.core
         self.writes: list[tuple[Value, Value, Value]] = []
-        loaded = registered(m, Mux(self.load, self.load_data, 0), "loaded")
+        loaded: Value = Const(0)
+        if not core.lean:
+            loaded = registered(m, Mux(self.load, self.load_data, 0), "loaded")
         for number in range(core.banks):
             own = self.issue.banks[number]
             loading = self.load & (self.load_bank == number)
+            address = Mux(loading, self.load_address, own.address)
+            write = registered(m, own.write | loading, f"write{number}")
+            address = registered(
+                m,
+                address,
+                f"write{number}_address",
+                reset_less=True,
+            )
+            if core.lean:
+                # one register, behind the choice: small devices have more time than room
+                chosen = selected([own.source == k for k in range(len(results))], results)
+                word = registered(
+                    m,
+                    Mux(self.load, self.load_data, chosen),
+                    f"write{number}_word",
+                    reset_less=True,
+                )
+                self.writes.append((write, address, word))
+                continue
             # zero in registers but for one, which then only have to be joined: that takes half as much as a choice
             gated = [loaded]
             for k, result in enumerate(results):
@@ -133,14 +162,6 @@ class Datapath(SharedComponent):
                     )
                 )
             word = or_of(gated)
-            address = Mux(loading, self.load_address, own.address)
-            write = registered(m, own.write | loading, f"write{number}")
-            address = registered(
-                m,
-                address,
-                f"write{number}_address",
-                reset_less=True,
-            )
             self.writes.append((write, address, word))
 
     def _copy(
@@ -183,6 +204,14 @@ class Datapath(SharedComponent):
                 )
             )
         return words
+
+    def _read_banks(self, lanes: list[Lane]) -> None:
+        """Words of lanes, where banks have all that they read."""
+        for k, lane in enumerate(lanes):
+            own = self.issue.lanes[k]
+            x = self._chosen(f"x{k}", own.x_bank, own.x_address, Const(1))
+            y = self._chosen(f"y{k}", own.y_bank, own.y_address, Const(1))
+            self.m.d.comb += [lane.x.eq(or_of(x)), lane.y.eq(or_of(y))]
 
     def _read(self, lanes: list[Lane]) -> None:
         """Words of lanes, and the one that is sent."""

@@ -9,7 +9,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdgen.machines.engine.core import WAITING, Core
+from rbdgen.machines.engine.core import ROOM, WAITING, Core
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.protocol.loading import LIMIT
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS
@@ -20,8 +20,6 @@ from rbdgen_hw.logic import any_of, delayed, registered
 
 COMPARING = 3
 """Cycles from taking a word to that in which it is compared with its upper limit, one before with its lower one."""
-LATE = 2
-"""Words that may have come since there was seen to be room."""
 HEAD = data.StructLayout({"code": FUNCTION_BITS, "tag": TAG_BITS, "outside": 1, "known": 1})
 """A task that waits: its function's code, its tag, whether an operand is outside its declared range, and whether there
 is such a function."""
@@ -53,14 +51,14 @@ class Intake(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.m = m
-        self.words = BypassFifo(self.core.width, self.core.words, block=True)
+        self.words = BypassFifo(self.core.width, self.core.waiting, block=True)
         instantiate(m, platform, "words", self.words)
         # whoever starts tasks knows that their words are there; only whether there is room is to be counted
-        level = Signal(range(self.core.words + 1))
+        level = Signal(range(self.core.waiting + 1))
         comes = registered(m, self.words.w_en, "comes")
         goes = registered(m, self.words.r_en, "goes")
         m.d.sync += level.eq(level + comes - goes)
-        self.room = registered(m, level < self.core.words - LATE, "room")
+        self.room = registered(m, level < self.core.waiting - ROOM, "room")
         m.submodules.queue = self.queue = SyncFIFO(width=HEAD.size, depth=WAITING)
         m.submodules.routines = self.routines = Routines(self.core, 0, self.image)
         m.d.comb += self.routines.load.eq(self.load)
@@ -88,9 +86,13 @@ class Intake(SharedComponent):
         head = Signal(HEAD)
         number = Signal(core.limit_bits)
         beat = self.i.payload
-        m.d.comb += self.routines.code.eq(head.code)
         routine = self.routines.entry
         taken = self.i.valid & self.i.ready
+        code = head.code
+        if core.lean:
+            # it is there when the header has been taken
+            code = Mux(taken & at_header, beat[:FUNCTION_BITS], head.code)
+        m.d.comb += self.routines.code.eq(code)
         is_word = taken & ~at_header
         with m.If(taken & at_header):
             m.d.sync += [

@@ -14,13 +14,14 @@ TASKS = 1 << STAGE_BITS
 
 def lane_issue(core: Core) -> data.StructLayout:
     """A slot: where its words are, what the lane does, and whether its sum ends, for which task."""
+    apart = {} if core.lean else {"y_operand": 1}
     return data.StructLayout(
         {
             "x_address": core.address_bits,
-            "x_bank": core.bank_bits,
+            "x_bank": core.told_bank_bits,
             "y_address": core.address_bits,
-            "y_bank": core.bank_bits,
-            "y_operand": 1,
+            "y_bank": core.told_bank_bits,
+            **apart,
             "control": CONTROL,
             "last": 1,
             "task": STAGE_BITS,
@@ -35,6 +36,12 @@ def bank_issue(core: Core) -> data.StructLayout:
 
 def issue(core: Core) -> data.StructLayout:
     """All of it."""
+    apart = {
+        "take_write": 1,
+        "take_address": core.address_bits,
+        "send_address": core.address_bits,
+        "send_bank": core.bank_bits,
+    }
     return data.StructLayout(
         {
             "lanes": data.ArrayLayout(lane_issue(core), core.lanes),
@@ -43,10 +50,7 @@ def issue(core: Core) -> data.StructLayout:
             "call_inverse": 1,
             "call_shift": 2,
             "call_task": STAGE_BITS,
-            "take_write": 1,
-            "take_address": core.address_bits,
-            "send_address": core.address_bits,
-            "send_bank": core.bank_bits,
+            **({} if core.lean else apart),
         }
     )
 

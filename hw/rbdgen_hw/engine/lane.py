@@ -37,7 +37,7 @@ class Lane(SharedComponent):
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.module_name = f"lane_{core.width}"
+        self.module_name = f"{'lean_' if core.lean else ''}lane_{core.width}"
         width = core.width
         super().__init__(
             {
@@ -94,9 +94,11 @@ class Lane(SharedComponent):
             reset_less=True,
         )
         x = Mux(control.double, word << 1, word)
-        multiplier = Multiplier(core.width + 1, core.width, PRODUCT_CYCLES)
+        # a bit less takes fewer blocks where these are small: there products are doubled
+        factor = word if core.lean else x
+        multiplier = Multiplier(len(factor), core.width, PRODUCT_CYCLES)
         instantiate(m, platform, "multiplier", multiplier)
-        m.d.comb += [multiplier.a.eq(x), multiplier.b.eq(y)]
+        m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(y)]
         minus = control.kind == KINDS.index(DIFFERENCE)
         other = y ^ minus.replicate(core.width).as_signed()
         # both with a bit more below, where the carry comes in: one adder whatever the sign
@@ -113,7 +115,11 @@ class Lane(SharedComponent):
             PRODUCT_CYCLES,
             "kind",
         )
-        product = (multiplier.p >> core.cut)[: core.term_bits].as_signed()
+        exact = multiplier.p
+        if core.lean:
+            twice = delayed(m, control.double, PRODUCT_CYCLES, "twice")
+            exact = Mux(twice, exact << 1, exact)
+        product = (exact >> core.cut)[: core.term_bits].as_signed()
         lifted = (added << LIFT)[: core.term_bits].as_signed()
         term = Mux(kind == KINDS.index(PRODUCT), product, lifted)
         return registered(

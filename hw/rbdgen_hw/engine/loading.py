@@ -22,10 +22,12 @@ LOAD = data.StructLayout(
 
 
 class Routines(SharedComponent):
-    """A part of the table of routines: the ``entry`` of a function's ``code``, in the same cycle."""
+    """A part of the table of routines: the ``entry`` of a function's ``code``, in the same cycle, or in a lean core in
+    the next one, for which memories do that have a register before them."""
 
     def __init__(self, core: Core, part: int, image: Memories) -> None:
         self.part = part
+        self.domain = "sync" if core.lean else "comb"
         self.image = image
         self.layout = data.StructLayout(dict(routine_parts(core)[part]))
         self.module_name = f"routines{part}"
@@ -36,7 +38,7 @@ class Routines(SharedComponent):
         init = [self.layout.from_bits(word) for word in self.image.parts[self.part]]
         table = Memory(shape=self.layout, depth=1 << FUNCTION_BITS, init=init)
         m.submodules.table = table
-        writing, reading = table.write_port(), table.read_port(domain="comb")
+        writing, reading = table.write_port(), table.read_port(domain=self.domain)
         own = self.load.address[:PART_BITS] == self.part
         m.d.comb += [
             writing.en.eq(self.load.on & (self.load.target == ROUTINE) & own),

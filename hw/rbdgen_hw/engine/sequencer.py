@@ -16,7 +16,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdgen.machines.engine.core import STAGE_BITS, Core
-from rbdgen.machines.engine.loading import columns, routine_parts
+from rbdgen.machines.engine.loading import column_bits, columns, routine_parts
 from rbdgen.machines.engine.program import Layout
 from rbdgen.protocol.loading import DATA_BITS
 from rbdgen.protocol.tasks import FUNCTION_BITS
@@ -79,12 +79,13 @@ class ProgramMemory(SharedComponent):
     ) -> tuple[Value, Value]:
         """Words from number ``begin`` on: whether the last one that was asked for is among them, and that word."""
         words = []
+        step = column_bits(self.bits)
         inside = (size - 1).bit_length()
         number = begin >> inside
         for k in range(columns(self.bits)):
             attributes = {"ram_style": "block", "no_rw_check": 1}
             init = self.init[k][begin : begin + size]
-            memory = Memory(shape=DATA_BITS, depth=size, init=init, attrs=attributes)
+            memory = Memory(shape=step, depth=size, init=init, attrs=attributes)
             m.submodules[f"words{begin}_column{k}"] = memory
             writing, reading = memory.write_port(), memory.read_port()
             own = self.write_address[inside:] == number
@@ -272,10 +273,11 @@ class Sequencer(SharedComponent):
                     self._rotated(fields[name + "y_address"], fields[name + "y_rotates"])
                 ),
                 own.y_bank.eq(fields[name + "y_bank"]),
-                own.y_operand.eq(fields[name + "y_operand"]),
                 own.last.eq(fields[name + "last"] & active),
                 own.task.eq(task(fields[name + "stage"])),
             ]
+            if not core.lean:
+                m.d.comb += own.y_operand.eq(fields[name + "y_operand"])
             for part, _ in own.control.shape():
                 m.d.comb += own.control[part].eq(fields[name + part])
         for b in range(core.banks):
@@ -290,15 +292,18 @@ class Sequencer(SharedComponent):
             new.call_inverse.eq(fields["call_inverse"]),
             new.call_shift.eq(fields["call_shift"]),
             new.call_task.eq(task(fields["call_stage"])),
-            new.take_write.eq(fields["take_write"] & active),
-            new.take_address.eq(self._rotated(fields["take_address"])),
-            new.send_address.eq(self._rotated(fields["send_address"], fields["send_rotates"])),
-            new.send_bank.eq(fields["send_bank"]),
         ]
+        if not core.lean:
+            m.d.comb += [
+                new.take_write.eq(fields["take_write"] & active),
+                new.take_address.eq(self._rotated(fields["take_address"])),
+                new.send_address.eq(self._rotated(fields["send_address"], fields["send_rotates"])),
+                new.send_bank.eq(fields["send_bank"]),
+            ]
         m.d.sync += [
             self.beat.issue.eq(new),
             self.beat.number.eq(self.number),
             self.beat.take.eq(fields["take"] & active),
             self.beat.send.eq(Mux(active, fields["send"], 0)),
-            self.beat.sender.eq(task(fields["send_stage"])),
+            self.beat.sender.eq(task(fields[self.layout.sending["stage"]])),
         ]

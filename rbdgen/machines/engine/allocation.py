@@ -91,7 +91,9 @@ def _places(schedule: Schedule) -> tuple[dict[int, int], int]:
         words |= found
         needed = max(needed, length)
     arriving = {
-        i: (k + WRITTEN, last[i]) for k, i in enumerate(schedule.work.inputs) if i is not None
+        i: (k + WRITTEN, last[i])
+        for k, i in enumerate(schedule.work.inputs)
+        if i is not None and i not in schedule.banks
     }
     found, length = _on_circle(arriving, schedule.interval)
     words |= found

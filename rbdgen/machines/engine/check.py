@@ -158,17 +158,20 @@ class _Play:
             if not own[name + "write"]:
                 continue
             source = own[name + "source"]
-            lanes = self.program.core.lanes
-            if source > lanes:
+            core = self.program.core
+            if source > core.lanes + core.lean:
                 raise self._wrong(now, f"bank {bank} takes the result of lane {source}")
-            bus = self.unit_bus if source == lanes else self.lane_bus[source]
-            value = bus.get(now, NOTHING)
+            buses = [*self.lane_bus, self.unit_bus, self.arriving]
+            value = buses[source].get(now, NOTHING)
             if value in written and value != NOTHING:
                 raise self._wrong(now, f"two banks take {value}")
             written.add(value)
             if value != NOTHING and self._real(value[2]) and value[2] != self._of(number, value):
                 raise self._wrong(now, f"bank {bank} takes {value} at the word of another task")
             storing[bank, self._rotated(own[name + "address"], number)] = value
+        lost = self.arriving.pop(now, NOTHING)
+        if lost not in {NOTHING, *written}:
+            raise self._wrong(now, "an operand is lost")
 
     def _of(self, number: int, value: Name) -> int:
         """The task on whose behalf a value may be written in this interval: its own, in any stage."""
@@ -201,7 +204,8 @@ class _Play:
             return
         x = self.banks[get("x_bank")][self._rotated(get("x_address"), number, get("x_rotates"))]
         address = self._rotated(get("y_address"), number, get("y_rotates"))
-        y = self.inputs[address] if get("y_operand") else self.banks[get("y_bank")][address]
+        apart = not self.program.core.lean and get("y_operand")
+        y = self.inputs[address] if apart else self.banks[get("y_bank")][address]
         if get("kind") >= len(KINDS):
             raise self._wrong(now, f"lane {lane} has nothing to do by number {get('kind')}")
         sign = -1 if get("negative") else 1
@@ -269,8 +273,8 @@ class _Play:
         call = self.calls.get(argument[1]) if argument[0] == "node" else None
         if call is None or argument[2] != task:
             raise self._wrong(now, f"the special unit is called for {argument}")
-        shift = 1 if call.kind == SIGN else call.shift // STEP
-        if own["call_inverse"] == (call.kind == SINES) or own["call_shift"] != shift:
+        shift = 1 if call.kind.endswith(SIGN) else call.shift // STEP
+        if own["call_inverse"] == call.kind.endswith(SINES) or own["call_shift"] != shift:
             raise self._wrong(now, f"the special unit does something else for %{call.argument}")
         steps, delays = TIMES[call.kind]
         for step in steps:
@@ -298,11 +302,9 @@ class _Play:
             node = self.work.inputs[place]
             if node is not None:
                 self.arriving[now + WRITTEN] = ("node", node, number)
-        if own["take_write"]:
+        if not self.program.core.lean and own["take_write"]:
             value = self.arriving.pop(now, NOTHING)
             self.inputs[self._rotated(own["take_address"], number)] = value
-        elif now in self.arriving:
-            raise self._wrong(now, "an operand is lost")
 
     def _send(
         self,
@@ -310,22 +312,23 @@ class _Play:
         number: int,
         own: Mapping[str, int],
     ) -> None:
-        task = number - own["send_stage"]
+        sent = self.program.layout.sent(own)
+        task = number - sent["stage"]
         if not self._real(task):
             return
         if own["send"] == HEADER:
             if self.ended[task] != len(self.work.sums):
                 raise self._wrong(now, f"task {task} sends its flags before its last sum ends")
             self.headed.add(task)
-            if own["send_address"] != (0 if self.routine.results else NOTHING_BEHIND):
+            if sent["address"] != (0 if self.routine.results else NOTHING_BEHIND):
                 raise self._wrong(now, f"task {task} tells of other words behind its header")
         if own["send"] not in (WORD, LAST_WORD):
             return
         if task not in self.headed:
             raise self._wrong(now, f"task {task} sends a word before its header")
         value = self.work.results[self.sent[task]]
-        rotated = self._rotated(own["send_address"], number, own["send_rotates"])
-        found = self.banks[own["send_bank"]][rotated]
+        rotated = self._rotated(sent["address"], number, sent["rotates"])
+        found = self.banks[sent["bank"]][rotated]
         kind, name, _ = _named(value)
         if found != (kind, name, task if kind == "node" else 0):
             raise self._wrong(now, f"word {self.sent[task]} of task {task} is {found}")

@@ -25,6 +25,10 @@ WAITING = 2
 """Tasks whose words are all there, at most, beside the one that begins."""
 CIRCLING = 8
 """Tasks that repeat and may be under way at once: beside those in a program's stages some that enter anew."""
+LEAN_WAITING = 256
+"""Words of operands that may wait before a lean core, at most."""
+ROOM = 2
+"""Words that may come since there was seen to be room for them."""
 STAGE_BITS = 3
 """Bits of a stage: a task takes at most so many intervals as they can number."""
 ANGLE_POINT = 28
@@ -36,7 +40,11 @@ class Core:
     """A core: ``lanes`` that multiply and add, and ``banks`` of ``words`` values of ``width`` bits that take a result a
     cycle each; the memory of operands has as many words, a power of two. ``depth``: words of program memory;
     ``results``: words of results that may wait to leave; ``limits``: operands whose limits there is room for;
-    ``kept``: words of tasks that repeat, which are kept from step to step (none: no task does)."""
+    ``kept``: words of tasks that repeat, which are kept from step to step (none: no task does).
+
+    ``lean``: with as few memories and as little logic as will do, for small devices. Operands stand in banks, results
+    are read where the last lane reads its second value, and the special unit only looks up what lanes make sines and
+    reciprocals of."""
 
     lanes: int = 4
     banks: int = 2
@@ -46,6 +54,12 @@ class Core:
     results: int = 1024
     limits: int = 256
     kept: int = 0
+    lean: bool = False
+
+    @property
+    def waiting(self) -> int:
+        """Words of operands that may wait."""
+        return min(self.words, LEAN_WAITING) if self.lean else self.words
 
     @property
     def depth_bits(self) -> int:
@@ -68,14 +82,24 @@ class Core:
         return max(self.banks - 1, 1).bit_length()
 
     @property
+    def told_bank_bits(self) -> int:
+        """The same in a program's words, where there may be nothing to say."""
+        return 0 if self.lean and self.banks == 1 else self.bank_bits
+
+    @property
     def calling(self) -> int:
         """The lane whose results the special unit takes: the last, which has most room, as others are asked first."""
         return self.lanes - 1
 
     @property
     def source_bits(self) -> int:
-        """Bits of a lane's number, or of that behind them, which is the special unit's."""
-        return self.lanes.bit_length()
+        """Bits of a lane's number, or of those behind them: the special unit's, and that of operands."""
+        return (self.lanes + self.lean).bit_length()
+
+    @property
+    def operand_source(self) -> int:
+        """The number of operands among what banks take, where they stand in banks."""
+        return self.lanes + 1
 
     @property
     def cut(self) -> int:
@@ -165,6 +189,14 @@ MANTISSA, POWER = 14, 5
 """The same of a number that is inverted."""
 SIGNED = 2
 """The same of a number whose sign is asked for."""
+LEAN_SINES = (2, 3, 4)
+"""Cycles after its argument was on the bus in which a lean unit's entries of an angle are on its own: the sine and the
+cosine of the middle of its interval, and how far it is from there."""
+LEAN_INVERSE = (3, 4, 5)
+"""The same of a number that is inverted: the reciprocal of the middle of its mantissa's interval, the power of two,
+and the mantissa's distance from the middle."""
+LEAN_CALL = (0, 1, 2, 3, 4)
+"""Cycles in which a lean unit has nothing but one call, whose argument stands still for it."""
 SINE_STEPS = (2, 5, 6, 9, 10)
 """Cycles after its argument was on the bus in which an angle takes the special unit's multiplier."""
 INVERSE_STEPS = (5, 8, 11)

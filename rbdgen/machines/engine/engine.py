@@ -160,7 +160,7 @@ class Engine(Machine):
         found = []
         for k in range(self.cores):
             own = f"engine.core{k}"
-            found.append(Fifo(f"{own}.intake.words", "operands", "tasks", own, core.words))
+            found.append(Fifo(f"{own}.intake.words", "operands", "tasks", own, core.waiting))
             found.append(Fifo(f"{own}.results", "results", own, "results", core.results))
             if core.kept:
                 # as they are built

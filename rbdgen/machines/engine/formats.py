@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.exactness import exact_sum
 from rbdgen.ir.fixed import FLAG, FixedGraph, verify_fixed
@@ -51,10 +52,11 @@ def engine_graph(
     graph: Graph,
     samples: Mapping[str, np.ndarray],
     vectors: Mapping[str, str],
+    lean: bool = False,
 ) -> Graph:
-    """A traced graph as engines compute it: all that lanes compute belongs to one submodule, so that sums go across
-    bodies; constant factors are products, and of moves by powers of two only doubled terms are left. ConfigError for
-    one with operations that engines have not."""
+    """A traced graph as engines compute it, or ``lean`` ones: all that lanes compute belongs to one submodule, so that
+    sums go across bodies; constant factors are products, and of moves by powers of two only doubled terms are left.
+    ConfigError for one with operations that engines have not."""
     some = some_of(samples, max(len(next(iter(samples.values()), ())) // FEWER, 1))
     graph = zero_cancelled(graph, some)
     graph = drop_zero_results(graph, vectors)
@@ -62,7 +64,7 @@ def engine_graph(
     graph = absorb_negations(move_constants(graph))
     graph = fuse_dots(multiply_constants(graph))
     graph = _without_shifts(graph)
-    graph = call_special(graph)
+    graph = call_special(graph, lean)
     require((node.op for node in graph.nodes if not is_special(node)), OPERATIONS, "engines")
     verify(graph)
     return graph
@@ -284,6 +286,11 @@ class _Chooser:
         frac = min(frac, self.limits.get(i, frac))
         if is_angle(self.graph, i):
             frac = min(frac, ANGLE_POINT)
+            if core.lean and frac < ANGLE_POINT:
+                raise ConfigError(
+                    f"angles: one goes beyond {1 << core.width - 2 - ANGLE_POINT} half turns, and a lean engine has no "
+                    "such; use narrower ranges"
+                )
         # terms are moved to the right only, and of the result as many bits are dropped as lanes can
         point = min(*products, *addends, frac + EXTRACTIONS[-1])
         while True:

@@ -21,10 +21,16 @@ from rbdgen.machines.engine.core import (
     Core,
     aligning_point,
 )
-from rbdgen.machines.engine.special import INVERSE, SIGN, SINES, is_special
+from rbdgen.machines.engine.special import INVERSE, LEAN, SIGN, SINES, is_special
 
 PRODUCT, SUM, DIFFERENCE = "product", "sum", "difference"
 """What a lane makes of two values."""
+LEAN_RESULTS = {
+    LEAN + SINES: ("table_sin", "table_cos", "residual"),
+    LEAN + INVERSE: ("table_reciprocal", "rescale", "round"),
+    LEAN + SIGN: ("sign",),
+}
+"""Operations whose values a lean unit gives, by the kind of the call, in the order of their times."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +146,8 @@ class _Addend:
 
 
 class _Worker:
-    """Turns a composition's nodes into sums and calls. Operands are read by the second port of lanes alone: where one
-    is needed at the first, a copy is made once."""
+    """Turns a composition's nodes into sums and calls. Operands that stand in a memory of their own are read by the
+    second port of lanes alone: where one is needed at the first, a copy is made once."""
 
     def __init__(self, composition: Composition, core: Core) -> None:
         self.composition = composition
@@ -177,7 +183,9 @@ class _Worker:
         return Value(node=i)
 
     def _is_input(self, value: Value) -> bool:
-        return value.node is not None and value.node >= 0 and self.graph.nodes[value.node].is_input
+        if self.core.lean or value.node is None or value.node < 0:
+            return False
+        return self.graph.nodes[value.node].is_input
 
     def _copy(self, value: Value) -> Value:
         """An operand, or a parameter, as a result of a lane."""
@@ -312,7 +320,10 @@ class _Worker:
                 if a not in inside and not graph.nodes[a].is_const
             )
             results: tuple[int | None, ...]
-            if owner.startswith(SINES):
+            if owner.startswith(LEAN):
+                kind = next(k for k in LEAN_RESULTS if owner.startswith(k))
+                shift, results = 0, self._looked_up(members, LEAN_RESULTS[kind])
+            elif owner.startswith(SINES):
                 results = self._sines(members)
                 kind, shift = SINES, self._angle_shift(argument)
             elif owner.startswith(SIGN):
@@ -327,6 +338,13 @@ class _Worker:
                 argument = copied
             calls.append(Call(kind, argument, results, shift))
         return calls
+
+    def _looked_up(
+        self, members: Sequence[int], operations: Sequence[str]
+    ) -> tuple[int | None, ...]:
+        """The nodes of a call by their operations, None where nothing needs one."""
+        by_operation = {self.graph.nodes[i].op: i for i in members}
+        return tuple(by_operation.get(op) for op in operations)
 
     def _angle_shift(self, argument: int) -> int:
         return ANGLE_POINT - self.fixed.formats[argument].frac

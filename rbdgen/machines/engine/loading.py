@@ -26,6 +26,7 @@ COLUMN_NUMBER_BITS = 4
 a function's code above the part of its routine, twice an operand's number for its lower limit and one more for its
 upper one."""
 WORD_NUMBER_BITS = ADDRESS_BITS - COLUMN_NUMBER_BITS
+HALF_WORD = 32
 PART_BITS = (PARTS - 1).bit_length()
 """Bits of the number of a part of a routine's entry, below its function's code."""
 TASK_PART, RESULT_PART = 0, 2
@@ -36,9 +37,15 @@ COUNTS_BITS = 10
 """Bits of the place of a number of steps, at most, so that a part is one write whatever the memories."""
 
 
+def column_bits(bits: int) -> int:
+    """Bits of a column of a program's words, which have so many ``bits``: all that one write has, or less where that
+    leaves no column of a few bits only in memories of 16."""
+    return HALF_WORD if bits <= 2 * HALF_WORD else DATA_BITS
+
+
 def columns(bits: int) -> int:
     """Columns of a program's words."""
-    return -(-bits // DATA_BITS)
+    return -(-bits // column_bits(bits))
 
 
 def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
@@ -115,13 +122,15 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
     """All that is written for a program; ``functions`` are the formats of its tasks. ConfigError where they do not
     fit."""
     core = program.core
-    mask = (1 << DATA_BITS) - 1
+    bits = program.layout.bits
+    step = column_bits(bits)
+    mask = (1 << step) - 1
     number = program.place.word
     for routine in program.routines.values():
         for word in routine.words:
-            for k in range(columns(program.layout.bits)):
+            for k in range(columns(bits)):
                 address = k << WORD_NUMBER_BITS | number
-                yield Write(PROGRAM, address, word >> k * DATA_BITS & mask)
+                yield Write(PROGRAM, address, word >> k * step & mask)
             number += 1
     for bank, word, raw in program.raw_constants:
         yield Write(CONSTANT, word << core.bank_bits | bank, raw & (1 << core.width) - 1)

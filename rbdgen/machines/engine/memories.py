@@ -12,6 +12,7 @@ from rbdgen.machines.engine.loading import (
     RESULT_PART,
     TASK_PART,
     WORD_NUMBER_BITS,
+    column_bits,
     columns,
     routine_parts,
     unpacked,
@@ -20,7 +21,6 @@ from rbdgen.machines.engine.model import Loaded
 from rbdgen.machines.engine.program import Layout
 from rbdgen.protocol.loading import (
     CONSTANT,
-    DATA_BITS,
     DIRECTORY,
     DIRECTORY_WORDS,
     LIMIT,
@@ -112,7 +112,8 @@ class Memories:
         return np.any((raw < bounds[:, 0]) | (raw >= bounds[:, 1]), axis=1)
 
     def _word(self, number: int) -> int:
-        return sum(column[number] << DATA_BITS * k for k, column in enumerate(self.columns))
+        step = column_bits(self.layout.bits)
+        return sum(column[number] << step * k for k, column in enumerate(self.columns))
 
 
 def _signed(data: Sequence[int] | Sequence[Sequence[int]], bits: int) -> np.ndarray:

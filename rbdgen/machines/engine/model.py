@@ -20,6 +20,8 @@ from rbdgen.machines.engine.core import (
     COSINE,
     DISTANCES,
     EXTRACTIONS,
+    LEAN_INVERSE,
+    LEAN_SINES,
     LIFT,
     MANTISSA,
     POWER,
@@ -35,6 +37,7 @@ from rbdgen.machines.engine.special import (
     ADDRESS_BITS,
     EXACT,
     FACTOR,
+    LEAN_ADDRESS_BITS,
     MANTISSA_POINT,
     QUARTER,
     RECIPROCAL_POINT,
@@ -167,13 +170,13 @@ class _Machine:
             name = f"bank{bank}_"
             if own[name + "write"]:
                 source = own[name + "source"]
-                bus = self.unit_bus if source == self.core.lanes else self.lane_bus[source]
+                buses = [*self.lane_bus, self.unit_bus, self.arriving]
                 # what no sum ends in is whatever the lane has
-                value = bus.get(now)
+                value = buses[source].get(now) if source < len(buses) else None
                 if value is None:
                     value = np.zeros(self.count, np.int64)
                 self.storing[bank, self._rotated(own[name + "address"], number)] = value
-        for bus in (*self.lane_bus, self.unit_bus):
+        for bus in (*self.lane_bus, self.unit_bus, self.arriving):
             bus.pop(now, None)
 
     def _rotated(
@@ -213,9 +216,10 @@ class _Machine:
         """A lane's slot."""
         core, name = self.core, f"lane{lane}_"
         get = {key: own[name + key] for key in _LANE}
+        apart = not core.lean and own[name + "y_operand"]
         x = self.banks[get["x_bank"], self._rotated(get["x_address"], number, get["x_rotates"])]
         address = self._rotated(get["y_address"], number, get["y_rotates"])
-        y = self.inputs[address] if get["y_operand"] else self.banks[get["y_bank"], address]
+        y = self.inputs[address] if apart else self.banks[get["y_bank"], address]
         x = x << get["double"]
         kind = KINDS[get["kind"] % len(KINDS)]
         if kind == "product":
@@ -251,11 +255,9 @@ class _Machine:
                 word = self.operands[task, self.taken[task]]
                 self.taken[task] += 1
             self.arriving[now + WRITTEN] = word
-        if own["take_write"]:
+        if not self.core.lean and own["take_write"]:
             address = self._rotated(own["take_address"], number)
-            self.inputs[address] = self.arriving.pop(now)
-        else:
-            self.arriving.pop(now, None)
+            self.inputs[address] = self.arriving[now]
 
     def _send(
         self,
@@ -264,15 +266,16 @@ class _Machine:
         own: dict[str, int],
     ) -> None:
         """A word of a result, or the header before it."""
-        task = self._task(number, own["send_stage"])
+        sent = self.routine.layout.sent(own)
+        task = self._task(number, sent["stage"])
         if task is None:
             return
         if own["send"] == HEADER:
             self.final_flags[task] = self.flags[task]
             self.cycles[task] = now
         if own["send"] in (WORD, LAST_WORD):
-            address = self._rotated(own["send_address"], number, own["send_rotates"])
-            self.values[task, self.sent[task]] = self.banks[own["send_bank"], address]
+            address = self._rotated(sent["address"], number, sent["rotates"])
+            self.values[task, self.sent[task]] = self.banks[sent["bank"], address]
             self.sent[task] += 1
 
     def _call(
@@ -283,6 +286,9 @@ class _Machine:
     ) -> None:
         """A call of the special unit."""
         argument = self.lane_bus[self.core.calling].get(now, np.zeros(self.count, np.int64))
+        if self.core.lean:
+            self._look_up(now, number, own, argument)
+            return
         if own["call_inverse"] and own["call_shift"]:
             self.unit_bus[now + SIGNED] = sign(argument)
         elif own["call_inverse"]:
@@ -295,6 +301,20 @@ class _Machine:
             self.unit_bus[now + SINE] = sine
             self.unit_bus[now + COSINE] = cosine
 
+    def _look_up(self, now: int, number: int, own: dict[str, int], argument: Words) -> None:
+        """A call of a lean special unit."""
+        if own["call_inverse"] and own["call_shift"]:
+            self.unit_bus[now + SIGNED] = sign(argument)
+            return
+        if own["call_inverse"]:
+            *words, lost = looked_up_inverse(argument, self.core)
+            times = LEAN_INVERSE
+            self._flag(number, own["call_stage"], lost)
+        else:
+            words, times = list(looked_up_angle(argument)), LEAN_SINES
+        for word, delay in zip(words, times, strict=True):
+            self.unit_bus[now + delay] = word
+
 
 _LANE = (
     "x_address",
@@ -303,7 +323,6 @@ _LANE = (
     "y_address",
     "y_bank",
     "y_rotates",
-    "y_operand",
     "kind",
     "double",
     "negative",
@@ -321,20 +340,35 @@ def _rounded(x: Words, drop: int) -> Words:
     return dropped(x, drop, rounds=True)
 
 
-def sine_and_cosine(angle: Words, core: Core) -> tuple[Words, Words]:
-    """Sine and cosine, as the special unit has them, of an angle in quarter turns."""
-    table = np.array(sine_table(ADDRESS_BITS, Format(TABLE_BITS, SINE_POINT)), np.int64)
-    below = ANGLE_POINT - ADDRESS_BITS
+def _entries(angle: Words, bits: int, fmt: Format) -> tuple[Words, Words, Words]:
+    """Sine and cosine of the middle of an angle's interval, whose number has so many bits, and the rest."""
+    table = np.array(sine_table(bits, fmt), np.int64)
+    below = ANGLE_POINT - bits
     place = angle >> below
     found = []
     for ahead in (0, 1):
-        turned = place + (ahead << ADDRESS_BITS)
-        index = turned & (1 << ADDRESS_BITS) - 1
-        index = np.where(turned >> ADDRESS_BITS & 1, (1 << ADDRESS_BITS) - 1 - index, index)
+        turned = place + (ahead << bits)
+        index = turned & (1 << bits) - 1
+        index = np.where(turned >> bits & 1, (1 << bits) - 1 - index, index)
         value = table[index]
-        found.append(np.where(turned >> ADDRESS_BITS + 1 & 1, -value, value))
-    sine, cosine = found
-    rest = (angle & (1 << below) - 1) - (1 << below - 1)
+        found.append(np.where(turned >> bits + 1 & 1, -value, value))
+    return found[0], found[1], _rest(angle, below)
+
+
+def _rest(x: Words, below: int) -> Words:
+    """How far a number is from the middle of its interval, of which so many bits are inside."""
+    return (x & (1 << below) - 1) - (1 << below - 1)
+
+
+def looked_up_angle(angle: Words) -> tuple[Words, Words, Words]:
+    """What a lean unit gives for an angle in quarter turns."""
+    return _entries(angle, LEAN_ADDRESS_BITS, Format(TABLE_BITS, ANGLE_POINT))
+
+
+def sine_and_cosine(angle: Words, core: Core) -> tuple[Words, Words]:
+    """Sine and cosine, as the special unit has them, of an angle in quarter turns."""
+    fmt = Format(TABLE_BITS, SINE_POINT)
+    sine, cosine, rest = _entries(angle, ADDRESS_BITS, fmt)
     quarter = round(QUARTER * 2**SHORT)
     # u at its own point; half of it is the same bits with a point one further
     step = _rounded(rest * quarter >> ANGLE_POINT + SHORT - EXACT, EXACT - STEP_POINT)
@@ -354,26 +388,45 @@ def sign(x: Words) -> Words:
     return np.where(x < 0, -one, one)
 
 
-def inverse(x: Words, core: Core) -> tuple[Words, Words, np.ndarray]:
-    """The mantissa of 1/x and the power of two beside it, as the special unit has them, and whether x has none."""
+def _normal(x: Words, core: Core) -> tuple[Words, Words, np.ndarray]:
+    """A number's mantissa, the power of two beside that of its reciprocal, and whether it has none."""
     lost = x <= 0
     positive = np.maximum(x, 1)
     place = np.frexp(positive.astype(float))[1].astype(np.int64) - 1
     top = core.width - 2
     # a float has fewer bits than a long word: what rounds up to a power of two is one place too high
     place = np.where(positive >> place == 0, place - 1, place)
-    mantissa = positive << top - place
+    exact = np.left_shift(np.int64(1), core.power_point - place)
+    power = Format(core.width, 0).wrap(exact)
+    return positive << top - place, power, lost | (power != exact)
+
+
+def _interval(mantissa: Words, bits: int, core: Core) -> tuple[Words, Words]:
+    """The number of a mantissa's interval, of so many bits, and how far it is from its middle."""
+    below = core.width - 2 - bits
+    return mantissa >> below & (1 << bits) - 1, _rest(mantissa, below)
+
+
+def looked_up_inverse(x: Words, core: Core) -> tuple[Words, Words, Words, np.ndarray]:
+    """What a lean unit gives for a number that is inverted, and whether it is none that can be."""
+    mantissa, power, lost = _normal(x, core)
+    fmt = Format(TABLE_BITS, ANGLE_POINT)
+    table = np.array(reciprocal_table(LEAN_ADDRESS_BITS, fmt), np.int64)
+    number, rest = _interval(mantissa, LEAN_ADDRESS_BITS, core)
+    return table[number], power, _rounded(rest, core.width - 2 - ANGLE_POINT), lost
+
+
+def inverse(x: Words, core: Core) -> tuple[Words, Words, np.ndarray]:
+    """The mantissa of 1/x and the power of two beside it, as the special unit has them, and whether x has none."""
+    mantissa, power, lost = _normal(x, core)
     table = np.array(reciprocal_table(ADDRESS_BITS, Format(TABLE_BITS, RECIPROCAL_POINT)), np.int64)
-    below = top - ADDRESS_BITS
-    found = table[mantissa >> below & (1 << ADDRESS_BITS) - 1]
-    rest = (mantissa & (1 << below) - 1) - (1 << below - 1)
-    distance = _rounded(rest, top - MANTISSA_POINT)
+    number, rest = _interval(mantissa, ADDRESS_BITS, core)
+    found = table[number]
+    distance = _rounded(rest, core.width - 2 - MANTISSA_POINT)
     short = _rounded(found, RECIPROCAL_POINT - FACTOR + 1)
     step = _rounded(distance * short >> MANTISSA_POINT + FACTOR - 1 - EXACT, EXACT - STEP_POINT)
     moved = step << EXACT - STEP_POINT
     change = _rounded(moved - (step * step >> 2 * STEP_POINT - EXACT), EXACT - STEP_POINT)
     product = short * change >> FACTOR - 1 + STEP_POINT - EXACT
     total = (found << EXACT - RECIPROCAL_POINT) - product
-    exact = np.left_shift(np.int64(1), core.power_point - place)
-    power = Format(core.width, 0).wrap(exact)
-    return _rounded(total, EXACT - ANGLE_POINT), power, lost | (power != exact)
+    return _rounded(total, EXACT - ANGLE_POINT), power, lost

@@ -51,7 +51,7 @@ class Layout:
         self.core = core
         self.fields: dict[str, tuple[int, int]] = {}
         self.bits = 0
-        address, inside = core.address_bits, core.bank_bits
+        address, inside = core.address_bits, core.told_bank_bits
         for lane in range(core.lanes):
             name = f"lane{lane}_"
             self._add(name + "x_address", address)
@@ -60,7 +60,8 @@ class Layout:
             self._add(name + "y_address", address)
             self._add(name + "y_bank", inside)
             self._add(name + "y_rotates", 1)
-            self._add(name + "y_operand", 1)
+            if not core.lean:
+                self._add(name + "y_operand", 1)
             self._add(name + "kind", 2)
             self._add(name + "double", 1)
             self._add(name + "negative", 1)
@@ -80,13 +81,29 @@ class Layout:
         self._add("call_shift", 2)
         self._add("call_stage", STAGE_BITS)
         self._add("take", 1)
-        self._add("take_address", address)
-        self._add("take_write", 1)
+        if not core.lean:
+            self._add("take_address", address)
+            self._add("take_write", 1)
         self._add("send", 2)
-        self._add("send_address", address)
-        self._add("send_bank", inside)
-        self._add("send_rotates", 1)
-        self._add("send_stage", STAGE_BITS)
+        if not core.lean:
+            self._add("send_address", address)
+            self._add("send_bank", inside)
+            self._add("send_rotates", 1)
+            self._add("send_stage", STAGE_BITS)
+
+    def sent(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Of all fields' ``values`` those of what is sent: its ``address``, which beside a header says that no word
+        follows, its ``bank``, whether it ``rotates``, and the task's ``stage``."""
+        return {field: values[name] for field, name in self.sending.items()}
+
+    @cached_property
+    def sending(self) -> dict[str, str]:
+        """Names of those fields: a lean core sends what its last lane reads as its second value."""
+        if not self.core.lean:
+            return {field: f"send_{field}" for field in ("address", "bank", "rotates", "stage")}
+        lane = f"lane{self.core.lanes - 1}_"
+        own = {field: f"{lane}y_{field}" for field in ("address", "bank", "rotates")}
+        return own | {"stage": f"{lane}stage"}
 
     def _add(self, name: str, width: int) -> None:
         self.fields[name] = self.bits, width
@@ -227,7 +244,8 @@ class _Writer:
         self.allocation = allocation
         self.constants = constants
         self.rotating = rotating
-        self.inputs = {i for i in self.work.inputs if i is not None}
+        self.inputs = {i for i in self.work.inputs if i is not None and i not in schedule.banks}
+        self.layout = Layout(schedule.core)
         self.fields: list[dict[str, int]] = [{} for _ in range(schedule.interval)]
 
     def write(self) -> list[dict[str, int]]:
@@ -239,33 +257,42 @@ class _Writer:
             self._set(
                 begin,
                 call=1,
-                call_inverse=int(call.kind != SINES),
+                call_inverse=int(not call.kind.endswith(SINES)),
                 # an inverse that is moved is none, but a sign
-                call_shift=1 if call.kind == SIGN else call.shift // STEP,
+                call_shift=1 if call.kind.endswith(SIGN) else call.shift // STEP,
                 call_stage=self._stage(begin),
             )
             for result, delay in delays(call):
                 self._store(result, begin + delay, schedule.core.lanes)
         for k, i in enumerate(self.work.inputs):
-            # the word that is taken in this cycle is written some cycles later
-            address = 0 if i is None else self._word(i, k + WRITTEN)
             self._set(k, take=1)
-            if i is not None:
-                self._set(k + WRITTEN, take_write=1, take_address=address)
-        header = schedule.header
-        alone = 0 if schedule.read else NOTHING_BEHIND
-        self._set(header, send=HEADER, send_address=alone, send_stage=self._stage(header))
-        for cycle, value in zip(schedule.read, self.work.results, strict=True):
-            bank, address, rotates = self._place(value, cycle)
-            self._set(
-                cycle,
-                send=LAST_WORD if cycle == schedule.read[-1] else WORD,
-                send_address=address,
-                send_bank=bank,
-                send_rotates=rotates,
-                send_stage=self._stage(cycle),
-            )
+            if i is None:
+                continue
+            # the word that is taken in this cycle is written some cycles later
+            written = k + WRITTEN
+            if i in self.inputs:
+                self._set(written, take_write=1, take_address=self._word(i, written))
+            else:
+                self._store(i, written, schedule.core.operand_source)
+        self._send()
         return self.fields
+
+    def _send(self) -> None:
+        """The header of a result, and its words."""
+        schedule = self.schedule
+        alone = 0 if schedule.read else NOTHING_BEHIND
+        self._sent(schedule.header, HEADER, 0, alone, 0)
+        for cycle, value in zip(schedule.read, self.work.results, strict=True):
+            last = cycle == schedule.read[-1]
+            self._sent(cycle, LAST_WORD if last else WORD, *self._place(value, cycle))
+
+    def _sent(self, cycle: int, send: int, *place: int) -> None:
+        """What is sent in a cycle: the bank, the address, and whether it rotates, are its ``place``."""
+        self._set(cycle, send=send)
+        named = dict(zip(("bank", "address", "rotates"), place, strict=True))
+        named["stage"] = self._stage(cycle)
+        sending = self.layout.sending
+        self._set(cycle, **{sending[field]: value for field, value in named.items()})
 
     def _stage(self, cycle: int) -> int:
         return cycle // self.schedule.interval

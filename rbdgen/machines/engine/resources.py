@@ -12,6 +12,9 @@ from rbdgen.machines.engine.special import FACTOR
 
 def multiplier_blocks(core: Core, device: Device) -> int:
     """Blocks of a core: those of its lanes' products, one factor of which may be doubled, and of the special unit."""
+    if core.lean:
+        # products are doubled behind them
+        return core.lanes * device.blocks(core.width, core.width)
     lane = device.blocks(core.width + 1, core.width)
     return core.lanes * lane + device.blocks(FACTOR, FACTOR)
 

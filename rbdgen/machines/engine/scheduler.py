@@ -9,7 +9,7 @@ beside itself. What is free is kept as bits of whole numbers, a bit for each cyc
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -21,6 +21,7 @@ from rbdgen.machines.engine.core import (
     RESULT,
     STAGE_BITS,
     STORED,
+    WRITTEN,
     Core,
     intake_cycles,
 )
@@ -88,7 +89,7 @@ class Schedule:
     @property
     def end(self) -> int:
         """The cycle after the last result word is read, or that after the header of a result without words."""
-        return self.header + len(self.read) + 1
+        return (self.read[-1] if self.read else self.header) + 1
 
     @property
     def stages(self) -> int:
@@ -100,19 +101,23 @@ class NoRoomError(ValueError):
     """A job has no place at an interval."""
 
 
-def stored_nodes(work: Work) -> frozenset[int]:
-    """The nodes whose results banks keep: those that slots or the stream of results read, but for operands."""
+def stored_nodes(work: Work, lean: bool) -> frozenset[int]:
+    """The nodes whose values banks keep: those that slots or the stream of results read, but for operands, unless the
+    core is ``lean``."""
     read = {v.node for own in work.sums for slot in own.slots for v in slot.values}
     read |= {v.node for v in work.results}
-    return frozenset(i for i in read - set(work.inputs) if i is not None)
+    apart = set() if lean else set(work.inputs)
+    return frozenset(i for i in read - apart if i is not None)
 
 
 def least_interval(work: Work, core: Core) -> int:
     """The shortest interval that slots, banks, the special unit and the streams allow."""
     steps = sum(len(steps_of(call)) for call in work.calls)
+    # what is sent, the header among it, takes a lane's port
+    sent = len(work.results) + 1 if core.lean else 0
     return max(
-        -(-work.slots // core.lanes),
-        -(-len(stored_nodes(work)) // core.banks),
+        -(-(work.slots + sent) // core.lanes),
+        -(-len(stored_nodes(work, core.lean)) // core.banks),
         intake_cycles(len(work.inputs)),
         len(work.results) + 1,
         steps,
@@ -367,18 +372,22 @@ class _Scheduler:
         self.banks: dict[int, int] = {}
         self.call_of = {c.argument: k for k, c in enumerate(work.calls)}
         self.call_times: dict[int, int] = {}
-        self.stored = stored_nodes(work)
+        self.stored = stored_nodes(work, core.lean)
         self.latest: dict[int, int] = {}
 
     def run(self, order: list[Sum]) -> Schedule:
         """The schedule. NoRoomError where something has no place."""
         for k, i in enumerate(self.work.inputs):
-            if i is not None:
+            if i is None:
+                continue
+            if self.core.lean:
+                self._store(i, k + WRITTEN)
+            else:
                 self.ready[i] = k + ARRIVAL
         for own in order:
             self._place(own)
         calls = tuple(self.call_times[k] for k in range(len(self.work.calls)))
-        header = self._header()
+        header, *read = self._sent()
         return Schedule(
             self.work,
             self.core,
@@ -388,9 +397,21 @@ class _Scheduler:
             self.banks,
             calls,
             header,
-            # within one interval, so that no task's words come between those of another
-            tuple(header + 1 + k for k in range(len(self.work.results))),
+            tuple(read),
         )
+
+    def _sent(self) -> tuple[int, ...]:
+        """When a header and the words behind it are sent: one after the other, or in a lean core when the last lane
+        reads nothing; within one interval, so that no task's words come between those of another."""
+        count = 1 + len(self.work.results)
+        first = self._header()
+        cycles: Sequence[int] = range(first, first + self.interval)
+        if self.core.lean:
+            free = self.lanes[-1]
+            cycles = [cycle for cycle in cycles if free >> cycle % self.interval & 1]
+        if len(cycles) < count:
+            raise NoRoomError(f"{count} words have no cycles to be sent in {self.interval}")
+        return tuple(cycles[:count])
 
     def _ahead(self, bits: int, cycles: int) -> int:
         """The bits so many cycles later, at each cycle."""
@@ -541,7 +562,7 @@ class _Scheduler:
         self.call_times[number] = begin
 
     def _header(self) -> int:
-        """When the header of a result is sent: behind everything that may raise the task's flag."""
+        """When the header of a result can be sent: behind everything that may raise the task's flag."""
         ends = [place.last + RESULT for place in self.placed.values()]
         # a function may have nothing but constant results
         return max([0, *ends, *self.written.values()]) + FLAGGED

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
-from rbdgen.machines.engine.core import CIRCLING, Core
+from rbdgen.machines.engine.core import CIRCLING, ROOM, Core
 from rbdgen.machines.engine.jobs import Work
 from rbdgen.machines.engine.scheduler import Schedule
 
@@ -74,6 +74,12 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -
             "would do, or fewer functions"
         )
     for name, schedule in schedules.items():
+        operands = len(schedule.work.inputs)
+        if operands + ROOM >= core.waiting:
+            raise ConfigError(
+                f"function {name!r}: a task has {operands} operands, and there is room for "
+                f"{core.waiting - ROOM - 1} in words that wait; an engine that is not lean would do"
+            )
         count = len(schedule.work.results) + 1
         # tasks start where there is room for a word more
         lacking = count + 1 - core.results

@@ -5,6 +5,8 @@ Each call is a few nodes of the graph that belong to a submodule of their own, s
 unit's very bits. An angle is in quarter turns; the middle m of its table interval leaves the residual r, and with
 u = r·π/2, S = sin m and C = cos m: sin = S + u (C − u/2 S), cos = C − u (S + u/2 C). Of x = m·2^e, with c the middle of
 the interval of m in [1, 2), R = 1/c and u = (m − c) R: 1/m = R (1 − u + u²) = R − R (u − u²).
+
+A lean unit has S, C and r, and R, m − c and 2^−e; lanes do the rest, by the same series.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from rbdgen.machines.engine.core import (
     ANGLE_POINT,
     COSINE,
     INVERSE_STEPS,
+    LEAN_CALL,
+    LEAN_INVERSE,
+    LEAN_SINES,
     MANTISSA,
     POWER,
     SIGNED,
@@ -46,12 +51,19 @@ EXACT = 34
 """Binary point at which the unit adds where no table's entry is added."""
 QUARTER = math.floor(math.pi / 2 * 2**SHORT + 0.5) / 2**SHORT
 """π/2 as the unit multiplies by it."""
+LEAN_ADDRESS_BITS = 8
+"""The same of a lean unit's. What the series leave out is then little more than the last place of a sine."""
 SINES, INVERSE, SIGN = "Sincos", "Inverse", "Sign"
 """Names of the calls' submodules, before their numbers."""
+LEAN = "Lean"
+"""Before the names of a lean unit's."""
 TIMES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     SINES: (SINE_STEPS, (SINE, COSINE)),
     INVERSE: (INVERSE_STEPS, (MANTISSA, POWER)),
     SIGN: ((), (SIGNED,)),
+    LEAN + SINES: (LEAN_CALL, LEAN_SINES),
+    LEAN + INVERSE: (LEAN_CALL, LEAN_INVERSE),
+    LEAN + SIGN: (LEAN_CALL, (SIGNED,)),
 }
 """Of each kind of call the cycles after its argument in which it takes the multiplier, and those of its results."""
 PLUS = Terms(products=(1,), addends=(1,))
@@ -66,6 +78,9 @@ def is_special(node: Node) -> bool:
 class _Calls:
     """Puts calls into a graph that is being built; a call for an argument is made once."""
 
+    kinds = ""
+    """Before the names of submodules."""
+
     def __init__(self) -> None:
         self.sines: dict[int, tuple[int, int]] = {}
         self.inverses: dict[int, tuple[int, int]] = {}
@@ -75,7 +90,7 @@ class _Calls:
         """The nodes of an angle's sine and cosine."""
         if radians not in self.sines:
             turn = builder.constant_product(radians, 2 / math.pi)
-            with builder.submodule(f"{SINES}{len(self.sines)}"):
+            with builder.submodule(f"{self.kinds}{SINES}{len(self.sines)}"):
                 self.sines[radians] = self._sine_and_cosine(builder, turn)
         return self.sines[radians]
 
@@ -97,7 +112,7 @@ class _Calls:
     def inverse(self, builder: Builder, x: int) -> tuple[int, int]:
         """The nodes of 1/m and of 2^−e, of x = m·2^e."""
         if x not in self.inverses:
-            with builder.submodule(f"{INVERSE}{len(self.inverses)}"):
+            with builder.submodule(f"{self.kinds}{INVERSE}{len(self.inverses)}"):
                 self.inverses[x] = self._inverse(builder, x)
         return self.inverses[x]
 
@@ -113,7 +128,7 @@ class _Calls:
     def magnitude(self, builder: Builder, x: int) -> int:
         """The node of |x|: x times its sign."""
         if x not in self.signs:
-            with builder.submodule(f"{SIGN}{len(self.signs)}"):
+            with builder.submodule(f"{self.kinds}{SIGN}{len(self.signs)}"):
                 self.signs[x] = builder.node("sign", (x,))
         return builder.node("sum", (x, self.signs[x]), PRODUCT)
 
@@ -130,6 +145,43 @@ class _Calls:
         return mantissa, power
 
 
+class _LeanCalls(_Calls):
+    """The same for a lean unit, beside what lanes make of what it looks up."""
+
+    kinds = LEAN
+
+    def sine_and_cosine(self, builder: Builder, radians: int) -> tuple[int, int]:
+        if radians not in self.sines:
+            turn = builder.constant_product(radians, 2 / math.pi)
+            with builder.submodule(f"{LEAN}{SINES}{len(self.sines)}"):
+                sine = builder.node("table_sin", (turn,), LEAN_ADDRESS_BITS)
+                cosine = builder.node("table_cos", (turn,), LEAN_ADDRESS_BITS)
+                rest = builder.node("residual", (turn,), LEAN_ADDRESS_BITS)
+            step = builder.constant_product(rest, math.pi / 2)
+            # half of its square
+            half = builder.mul(builder.constant_product(rest, math.pi**2 / 8), rest)
+            series = Terms(products=(1, -1), addends=(1,)), Terms(products=(-1, -1), addends=(1,))
+            self.sines[radians] = (
+                builder.node("sum", (step, cosine, half, sine, sine), series[0]),
+                builder.node("sum", (step, sine, half, cosine, cosine), series[1]),
+            )
+        return self.sines[radians]
+
+    def inverse(self, builder: Builder, x: int) -> tuple[int, int]:
+        if x not in self.inverses:
+            with builder.submodule(f"{LEAN}{INVERSE}{len(self.inverses)}"):
+                m = builder.node("normalise", (x,))
+                table = builder.node("table_reciprocal", (m,), LEAN_ADDRESS_BITS)
+                power = builder.node("rescale", (builder.const(1.0), x))
+                rest = builder.node("residual", (m,), LEAN_ADDRESS_BITS)
+                distance = builder.node("round", (rest,), ANGLE_POINT)
+            step = builder.mul(distance, table)
+            change = builder.node("sum", (step, step, step), MINUS)
+            mantissa = builder.node("sum", (table, change, table), MINUS)
+            self.inverses[x] = mantissa, power
+        return self.inverses[x]
+
+
 CALLS: dict[str, Callable[[_Calls, Builder, Args], int]] = {
     "sin": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[0],
     "cos": lambda calls, builder, args: calls.sine_and_cosine(builder, args[0])[1],
@@ -140,10 +192,10 @@ CALLS: dict[str, Callable[[_Calls, Builder, Args], int]] = {
 """What the unit is called for, by operation."""
 
 
-def call_special(graph: Graph) -> Graph:
-    """The graph with calls of the special unit for its sines, cosines, reciprocals and magnitudes. A quotient is a
-    product by a mantissa, then by a power of two."""
-    calls = _Calls()
+def call_special(graph: Graph, lean: bool = False) -> Graph:
+    """The graph with calls of the special unit, or of a ``lean`` one, for its sines, cosines, reciprocals and
+    magnitudes. A quotient is a product by a mantissa, then by a power of two."""
+    calls = _LeanCalls() if lean else _Calls()
 
     def rule(builder: Builder, i: int, node: Node, args: Args) -> int | None:
         make = CALLS.get(node.op)
@@ -154,7 +206,7 @@ def call_special(graph: Graph) -> Graph:
 
 def is_angle(graph: Graph, i: int) -> bool:
     """Whether node ``i`` is an angle in quarter turns."""
-    return any(graph.nodes[u].owner.startswith(SINES) for u in graph.users[i])
+    return any(graph.nodes[u].owner.startswith((SINES, LEAN + SINES)) for u in graph.users[i])
 
 
 def _sum_format(graph: Graph, node: Node, core: Core) -> tuple[Format, int]:
@@ -186,4 +238,11 @@ def special_format(graph: Graph, i: int, core: Core) -> tuple[Format, int | None
     """The format of node ``i`` inside a call, and the binary point of a sum; not of wiring, whose format is its
     argument's, nor of the power of two, whose format is by its range."""
     node = graph.nodes[i]
+    if node.owner.startswith(LEAN):
+        return _lean_format(node, core), None
     return FORMATS[node.op](graph, node, core)
+
+
+def _lean_format(node: Node, core: Core) -> Format:
+    """The format of a node inside a call of a lean unit, which gives words as lanes take them."""
+    return Format(core.width, core.width - 2 if node.op == "normalise" else ANGLE_POINT)
