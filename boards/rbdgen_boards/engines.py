@@ -40,7 +40,8 @@ def board_engine(board: Board) -> Resident:
         )
     shape.pop("megahertz", None)
     lanes, cores = shape.pop("lanes"), shape.pop("cores", 1)
-    return Resident(Core(lanes, LANES[lanes], WIDTHS[0], **shape), cores)
+    lean = bool(shape.pop("lean", False))
+    return Resident(Core(lanes, LANES[lanes], WIDTHS[0], lean=lean, **shape), cores)
 
 
 @dataclass(frozen=True)

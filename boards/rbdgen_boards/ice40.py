@@ -128,8 +128,8 @@ class Ice40(Flow):
         check_room(board, used_cells(counted))
         if counted.get(LARGE_MEMORY, 0) > LARGE:
             raise ConfigError(
-                f"board {board.name}: the design takes {counted[LARGE_MEMORY]} large memories where it has {LARGE}; use "
-                "a program of fewer words"
+                f"board {board.name}: the design takes {counted[LARGE_MEMORY]} large memories where it has {LARGE}; "
+                "use a program of fewer words"
             )
         keep_netlist(directory / NETLIST, directory / AFTER_SYNTHESIS, TOP, {})
         (directory / CONSTRAINTS).write_text(pcf(board), encoding="utf-8")

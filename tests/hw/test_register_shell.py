@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""The shell of registers: its block and its adapters, by accesses and stalls at random, against what a host expects; and
-engines behind it."""
+"""The shell of registers: its block and its adapters, by accesses and stalls at random, against what a host expects;
+and engines behind it."""
 
 from __future__ import annotations
 

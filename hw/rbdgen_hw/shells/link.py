@@ -69,8 +69,8 @@ def instantiate_accelerator(
 def accelerator_streams(
     m: Module, platform: object, design: Hardware, forget: Value | None = None
 ) -> tuple[stream.Interface, stream.Interface, data.View[data.StructLayout]]:
-    """Put the accelerator of ``design`` into ``m``; its streams of tasks and results as they are, and what is loaded into
-    it, if programs are. ``forget``: what else resets it."""
+    """Put the accelerator of ``design`` into ``m``; its streams of tasks and results as they are, and what is loaded
+    into it, if programs are. ``forget``: what else resets it."""
     tasks = stream.Signature(design.tasks.task.row_bits).create(path=("tasks",))
     results = stream.Signature(design.tasks.result.row_bits).create(path=("results",))
     load = Signal(LOAD)

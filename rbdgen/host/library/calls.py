@@ -498,7 +498,7 @@ def _program(program: Program) -> list[str]:
         "",
         "static const rbd_program PROGRAM = {",
         f"    {{{engine}}},",
-        _wrapped(f"    {{{slot}}},", " " * 5),
+        wrapped(f"    {{{slot}}},", " " * 5),
         f"    {len(blocks):d}, {len(needed):d}, BLOCKS, {facts.parameter:d}, {facts.parameter_step:d},",
         "};",
         "",

@@ -290,7 +290,7 @@ class _Writer:
         """What is sent in a cycle: the bank, the address, and whether it rotates, are its ``place``."""
         self._set(cycle, send=send)
         named = dict(zip(("bank", "address", "rotates"), place, strict=True))
-        named["stage"] = self._stage(cycle)
+        named |= {"stage": self._stage(cycle)}
         sending = self.layout.sending
         self._set(cycle, **{sending[field]: value for field, value in named.items()})
 
