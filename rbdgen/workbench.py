@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rbdgen.compiler.design import Design
-from rbdgen.errors import ConfigError, ToolError
+from rbdgen.errors import ConfigError, ToolError, short
 from rbdgen.host.manifest import Manifest, manifest_from
 from rbdgen.host.programs import Program
 from rbdgen.installation import optional_module, release, require
 from rbdgen.options.options import BENCH_TASKS, VERIFIED_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS, Addresses
+from rbdgen.protocol.task_registers import REGISTER_BUSES, check_words
 from rbdgen.report.design import design_report, manifest, verilog_digest, versions
 from rbdgen.report.drawings import layout_picture, timing_chart, timing_trace
 from rbdgen.report.files import (
@@ -122,12 +123,15 @@ def draw(
     return files
 
 
-def check_part(part: str | None, ip: bool) -> None:
-    """ConfigError for a part that is none, or where no IP core is asked for."""
+def check_ip(part: str | None, bus: str | None, ip: bool) -> None:
+    """ConfigError for a part or a bus that is none, or where no IP core is asked for."""
+    for name, given in (("part", part), ("bus", bus)):
+        if given is not None and not ip:
+            raise ConfigError(f"{name}: is what the IP core is packaged for; give --ip as well")
+    if bus is not None and bus not in REGISTER_BUSES:
+        raise ConfigError(f"bus: must be one of {', '.join(REGISTER_BUSES)}, not {short(bus)}")
     if part is None:
         return
-    if not ip:
-        raise ConfigError("part: is what the IP core is packaged for; give --ip as well")
     optional_module("rbdgen_hw.packaging", "hw").check_part(part)
 
 
@@ -139,6 +143,7 @@ def save(
     testbench: int | None = None,
     ip: bool = False,
     part: str | None = None,
+    bus: str | None = None,
     report: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
 ) -> list[Path]:
@@ -146,12 +151,15 @@ def save(
     ``build``), as ``rbdgen generate`` does; the files, the Verilog first.
 
     ``robot``: by which name or file the robot is found again, as ``config.toml`` has it. ``testbench``: also one with
-    vectors of so many mixed tasks. ``ip``: also the IP core, for the ``part`` (the board's, or one of the device).
-    ``report`` is added to the report. ConfigError for a folder that cannot be written or has another design, and for a
-    part that is none; ToolError without what hardware is written in."""
+    vectors of so many mixed tasks. ``ip``: also the IP core, for the ``part`` (the board's, or one of the device), with
+    AXI streams, or with registers on a ``bus`` of :data:`rbdgen.protocol.task_registers.REGISTER_BUSES`. ``report`` is
+    added to the report. ConfigError for a folder that cannot be written or has another design, for a part or a bus that
+    is none, and for packets that do not go through registers; ToolError without what hardware is written in."""
     robot = design.robot.name if robot is None else robot
     directory = default_folder(design) if folder is None else Path(folder)
-    check_part(part, ip)
+    check_ip(part, bus, ip)
+    if bus is not None:
+        check_words(design.name, design.tasks)
     check_robot_name(robot)
     check_writable(directory)
     need_hardware()
@@ -169,8 +177,12 @@ def save(
     if ip:
         progress.stage("package the IP core")
         packaging = optional_module("rbdgen_hw.packaging", "hw")
-        tasks = testbench or BENCH_TASKS
-        core = packaging.ip_files(design, verilog, release(), tasks, _part(design, part))
+        own = _part(design, part)
+        if bus is None:
+            tasks = testbench or BENCH_TASKS
+            core = packaging.ip_files(design, verilog, release(), tasks, own)
+        else:
+            core = packaging.register_ip_files(design, verilog, bus, release(), own)
         files += write_files(core, directory / "ip")
     return files
 

@@ -25,7 +25,7 @@ from rbdgen_hw.pipeline.unit_operators import OPERATORS
 from rbdgen_hw.shells.axi import AxiShell
 from rbdgen_hw.shells.ethernet import GMII, EthernetShell, Phy, core_name
 from rbdgen_hw.shells.link import LinkShell
-from rbdgen_hw.shells.registers import RegisterShell
+from rbdgen_hw.shells.registers import RegisterShell, register_name
 from rbdgen_hw.shells.spi import SpiShell
 from rbdgen_hw.shells.uart import UartShell
 from rbdgen_hw.top import Hardware, top_level
@@ -127,12 +127,12 @@ def axi_verilog(design: Hardware, identity: bytes) -> str:
 
 def registers_verilog(design: Hardware, identity: bytes, bus: str) -> str:
     """Verilog of the shell of registers on a ``bus`` of :data:`rbdgen_hw.shells.registers.BUSES`. With ``axi-lite`` the
-    top module is ``<name>_axi_lite`` with ports ``aclk aresetn s_axi_* irq``, with ``wishbone`` it is
-    ``<name>_wishbone`` with ports ``clk rst wb_* irq``; it instantiates the design's.
+    top module is ``<name>_axi_lite`` with ports ``aclk aresetn s_axi_* irq``, with ``wishbone`` ``<name>_wishbone``
+    with ports ``clk rst wb_* irq``; it instantiates the design's.
 
     ConfigError for an accelerator whose packets do not go word by word.
     """
-    name = f"{design.name}_{bus.replace('-', '_')}"
+    name = register_name(design.name, bus)
     header = f"// {name}: {design.name} behind registers.\n"
     shell = RegisterShell(design, identity, bus)
     if bus == "axi-lite":

@@ -27,7 +27,7 @@ from rbdgen.report.files import check_robot_name, check_writable, read_config, w
 from rbdgen.workbench import (
     BUILDS,
     PICTURES,
-    check_part,
+    check_ip,
     check_pictures,
     draw,
     get_simulator,
@@ -167,7 +167,7 @@ def layout(args: argparse.Namespace) -> None:
 def generate(args: argparse.Namespace) -> None:
     """``rbdgen generate``."""
     # before anything is compiled
-    check_part(args.part, args.ip)
+    check_ip(args.part, args.bus, args.ip)
     check_output(args)
     need_hardware()
     with reporter() as progress:
@@ -180,6 +180,7 @@ def generate(args: argparse.Namespace) -> None:
             testbench=args.testbench,
             ip=args.ip,
             part=args.part,
+            bus=args.bus,
             report=more,
             progress=progress,
         )

@@ -13,8 +13,9 @@ from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
 from rbdgen.cli.commands import compile_design
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.errors import ConfigError
+from rbdgen.host.embedded import embedded_files
 from rbdgen.host.library import library_files
-from rbdgen.host.manifest import read_manifest
+from rbdgen.host.manifest import Manifest, read_manifest
 from rbdgen.host.programs import read_program
 from rbdgen.installation import license_text, release
 from rbdgen.machines.pipeline.budget import DEMANDS
@@ -133,18 +134,7 @@ def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
 
 def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """The host's library for a design that was generated."""
-    if args.fixed:
-        raise ConfigError("--fixed: is of --target c; leave it out")
-    _refuse(args, ["architecture"], "is of --target cuda")
-    given = (*OPTION_ARGUMENTS, *DEMANDS, *ROBOT, "config")
-    _refuse(args, given, "is in the design that DIR holds")
-    # where other targets have a robot, this one has a design's directory
-    if args.robot is None:
-        raise ConfigError(
-            "ROBOT: missing; with --target host give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
-        )
-    progress.stage("read manifest")
-    manifest = read_manifest(Path(args.robot))
+    manifest = _written(args, "host", progress)
     source = manifest if manifest.program is None else read_program(args.robot)
     report = summary(manifest.robot, "host", ())
     return Emitted(
@@ -154,10 +144,37 @@ def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     )
 
 
+def _bare(args: argparse.Namespace, progress: Reporter) -> Emitted:
+    """The driver for firmware, for a design that was generated or a program."""
+    manifest = _written(args, "bare", progress)
+    program = read_program(args.robot) if manifest.program is not None else None
+    return Emitted(
+        embedded_files(manifest, program) | {"LICENSE": license_text()},
+        f"{sanitize([manifest.name])[manifest.name]}_bare",
+        summary(manifest.robot, "bare", ()),
+    )
+
+
+def _written(args: argparse.Namespace, target: str, progress: Reporter) -> Manifest:
+    """The manifest in the directory that is given where other targets have a robot."""
+    if args.fixed:
+        raise ConfigError("--fixed: is of --target c; leave it out")
+    _refuse(args, ["architecture"], "is of --target cuda")
+    given = (*OPTION_ARGUMENTS, *DEMANDS, *ROBOT, "config")
+    _refuse(args, given, "is in the design that DIR holds")
+    if args.robot is None:
+        raise ConfigError(
+            f"ROBOT: missing; with --target {target} give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
+        )
+    progress.stage("read manifest")
+    return read_manifest(Path(args.robot))
+
+
 TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {
     "c": _c,
     "cuda": _cuda,
     "host": _host,
+    "bare": _bare,
 }
 """The targets that there is text for."""
 

@@ -28,12 +28,14 @@ from rbdgen.installation import version
 from rbdgen.options import Options
 from rbdgen.options.options import BENCH_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS
+from rbdgen.protocol.task_registers import REGISTER_BUSES
 from rbdgen.setting import names
 
 TARGETS = {
     "c": "a library in C99",
     "cuda": "kernels for a GPU",
     "host": "a library for boards, of what 'rbdgen generate' wrote in DIR",
+    "bare": "a driver for firmware, of the same or of a program in DIR",
 }
 """Texts that ``rbdgen emit`` writes, by the argument of ``--target``."""
 
@@ -161,6 +163,11 @@ def add_generate(verb: Verb) -> None:
         "--part",
         metavar="P",
         help="the part for which Vivado packages the IP core (the board's, or one of the device)",
+    )
+    parser.add_argument(
+        "--bus",
+        choices=REGISTER_BUSES,
+        help="of --ip: tasks by registers on such a bus of a processor's, not by AXI streams; with a driver in C",
     )
     parser.add_argument(
         "--testbench",

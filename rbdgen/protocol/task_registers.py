@@ -28,6 +28,8 @@ TASK_VERSION = 0x1_0001
 :data:`rbdgen.protocol.registers.VERSION`."""
 PATIENCE = 255
 """Cycles for which an access waits."""
+REGISTER_BUSES = ("axi-lite", "wishbone")
+"""Buses of processors on which these registers can stand."""
 ROOM_BITS = 16
 """Of each half of ``CAPACITY``."""
 

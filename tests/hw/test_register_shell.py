@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The shell of registers: its block and its adapters, by accesses and stalls at random, against what a host expects;
 and engines behind it."""
 
@@ -14,7 +13,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from rbdgen.emulation import bit_true_shell
-from rbdgen.errors import ConfigError
 from rbdgen.protocol.registers import Access, constants
 from rbdgen.protocol.task_registers import (
     PATIENCE,
@@ -334,9 +332,3 @@ def test_an_engine_answers_behind_it(bus: str) -> None:
         assert await host.access(TaskRegister.REFUSED) == (0, False)
 
     simulate(dut, play)
-
-
-def test_wide_beats_are_refused_by_name() -> None:
-    wide = design("pendulum2", functions=("id",), ii=2)
-    with pytest.raises(ConfigError, match=r"--machine engine, or take the core with AXI streams$"):
-        RegisterShell(wide, bytes(16), "wishbone")

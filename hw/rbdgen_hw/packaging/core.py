@@ -7,6 +7,7 @@ A name comes from a file that anybody may have made: no text is put between quot
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rbdgen.protocol.registers import RegisterEntry
@@ -29,8 +30,9 @@ class Core:
     """An IP core.
 
     ``name`` is the top module's. ``files`` are its Verilog, ``bench`` the files of its self-checking bench, the source
-    first; of several accelerators behind one stream there is none. ``synthesis`` is Yosys's command for its device,
-    ``part`` the order code that Vivado gets, ``vivado`` whether its device is one of Vivado's.
+    first; there is none of several accelerators behind one stream, nor of a shell of registers. ``buses`` are those
+    that have a name in IP-XACT, with the side on which the core stands. ``synthesis`` is Yosys's command for its
+    device, ``part`` the order code that Vivado gets, ``vivado`` whether its device is one of Vivado's.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Core:
     synthesis: str
     part: str
     vivado: bool
+    buses: Mapping[str, str]
 
     def bus(self, prefix: str) -> dict[str, Port]:
         """The ports of one bus, by their names without the bus's."""
@@ -54,8 +57,15 @@ class Core:
         }
 
 
-BUSES = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}
-"""Buses of the AXI shell, and the side on which it stands."""
+def register_port(core: Core) -> str:
+    """The bus that has the registers."""
+    return "s_axi" if "s_axi" in core.buses else "wb"
+
+
+STREAMS = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}
+"""Buses of the AXI shell."""
+REGISTERS = {"s_axi": "slave", "irq": "master"}
+"""Those of the shell of registers with AXI4-Lite."""
 
 
 # not among them: quotes, backslashes, $ and [, which some of the languages act on

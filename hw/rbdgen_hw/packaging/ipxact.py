@@ -16,7 +16,7 @@ from rbdgen.protocol.registers import (
     Access,
     RegisterEntry,
 )
-from rbdgen_hw.packaging.core import BUSES, LIBRARY, VENDOR, Core, Port, tcl_word, xml_text
+from rbdgen_hw.packaging.core import LIBRARY, VENDOR, Core, Port, tcl_word, xml_text
 
 DEVICES = ("xc7", "xcup")
 """Devices that Vivado knows."""
@@ -68,7 +68,7 @@ def vivado_package(core: Core) -> str:
         library=LIBRARY,
         version=".".join(numbers),
         summary=tcl_word(core.summary),
-        buses=" ".join(BUSES),
+        buses=" ".join(_clocked(core)),
     )
 
 
@@ -77,10 +77,13 @@ DEFINITIONS = {
     "s_axis": ("axis", "axis_rtl", "1.0"),
     "m_axis": ("axis", "axis_rtl", "1.0"),
     "s_axi": ("aximm", "aximm_rtl", "1.0"),
+    "irq": ("interrupt", "interrupt_rtl", "1.0"),
     "aclk": ("clock", "clock_rtl", "1.0"),
     "aresetn": ("reset", "reset_rtl", "1.0"),
 }
 """AMD's names of the buses, with the library that they are in."""
+LOGICAL = {"aclk": "CLK", "aresetn": "RST", "irq": "INTERRUPT"}
+"""Signals of what is a single one."""
 REGISTER_MAP = "registers"
 FILE_SET = "rtl"
 
@@ -94,22 +97,26 @@ def _tag(parent: ET.Element, tag: str, text: str | None = None, /, **attributes:
     return element
 
 
+def _clocked(core: Core) -> list[str]:
+    """Buses that the clock is of."""
+    return [name for name in core.buses if name not in LOGICAL]
+
+
 def _interface(parent: ET.Element, core: Core, name: str) -> None:
     """One bus, clock or reset."""
     bus, abstraction, version = DEFINITIONS[name]
     interface = _tag(parent, "busInterface")
     _tag(interface, "name", name)
-    library = "signal" if name in ("aclk", "aresetn") else "interface"
+    library = "signal" if name in LOGICAL else "interface"
     for tag, kind in (("busType", bus), ("abstractionType", abstraction)):
         _tag(interface, tag, vendor="xilinx.com", library=library, name=kind, version=version)
-    side = _tag(interface, BUSES.get(name, "slave"))
+    side = _tag(interface, core.buses.get(name, "slave"))
     if name == "s_axi":
         _tag(side, "memoryMapRef", memoryMapRef=REGISTER_MAP)
     maps = _tag(interface, "portMaps")
-    logical = {"aclk": "CLK", "aresetn": "RST"}
     ports = (
-        {logical[name]: name}
-        if name in logical
+        {LOGICAL[name]: name}
+        if name in LOGICAL
         else {k.upper(): p.name for k, p in core.bus(name).items()}
     )
     for signal, port in ports.items():
@@ -117,8 +124,9 @@ def _interface(parent: ET.Element, core: Core, name: str) -> None:
         _tag(_tag(entry, "logicalPort"), "name", signal)
         _tag(_tag(entry, "physicalPort"), "name", port)
     parameters = {
-        "aclk": {"ASSOCIATED_BUSIF": ":".join(BUSES), "ASSOCIATED_RESET": "aresetn"},
+        "aclk": {"ASSOCIATED_BUSIF": ":".join(_clocked(core)), "ASSOCIATED_RESET": "aresetn"},
         "aresetn": {"POLARITY": "ACTIVE_LOW"},
+        "irq": {"SENSITIVITY": "LEVEL_HIGH"},
     }.get(name, {})
     if parameters:
         group = _tag(interface, "parameters")
@@ -226,7 +234,8 @@ def ipxact(core: Core) -> str:
     _tags(root, texts)
     interfaces = _tag(root, "busInterfaces")
     for name in DEFINITIONS:
-        _interface(interfaces, core, name)
+        if name in ("aclk", "aresetn", *core.buses):
+            _interface(interfaces, core, name)
     _memory_map(root, core)
     _model(root, core)
     _file_set(root, core)

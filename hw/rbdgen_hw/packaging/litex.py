@@ -1,9 +1,10 @@
-"""A wrapper for LiteX: the core as a module with stream endpoints and an AXI4-Lite bus to hang into a SoC."""
+"""A wrapper for LiteX: the core as a module to hang into a SoC, with stream endpoints and an AXI4-Lite bus, or with
+registers alone on either bus and an interrupt."""
 
 from __future__ import annotations
 
 from rbdgen.protocol.registers import ADDRESS_BITS
-from rbdgen_hw.packaging.core import Core, Port, python_literal
+from rbdgen_hw.packaging.core import Core, Port, python_literal, register_port
 
 _WRAPPER = '''\
 {summary}
@@ -71,6 +72,91 @@ def litex(core: Core) -> str:
         sources="\n".join(sources),
         pins="\n".join(pins),
     )
+
+
+_REGISTERS = '''\
+{summary}
+
+import os
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel
+{bus_import}
+from migen import ClockSignal, Instance, ResetSignal, Signal
+
+
+class {module}(LiteXModule):
+    """Tasks and results go through registers on ``bus``, which LiteX adapts to its own, be that wishbone, axi-lite or
+    axi; ``irq`` is high while an interrupt is asked for, and ``ev`` has it for a processor of LiteX's::
+
+        from litex.soc.integration.soc import SoCRegion
+        from litex.soc.integration.soc_core import SoCMini
+
+        from {name}_litex import {module}
+
+        class SoC(SoCMini):
+            def __init__(self, platform, clk_freq, **kwargs):
+                super().__init__(platform, clk_freq, **kwargs)
+                self.dynamics = {module}(platform, self.bus.address_width)
+                region = SoCRegion(0x9000_0000, {size:#x}, cached=False)
+                self.bus.add_slave("dynamics", self.dynamics.bus, region)
+                if self.irq.enabled:
+                    self.irq.add("dynamics", use_loc_if_exists=True)
+    """
+
+    def __init__(self, platform, address_width=32):
+        self.bus = {bus}
+        self.irq = Signal()
+        self.ev = EventManager()
+        self.ev.result = EventSourceLevel()
+        self.ev.finalize()
+        self.comb += self.ev.result.trigger.eq(self.irq)
+        here = os.path.dirname(os.path.abspath(__file__))
+{sources}
+        self.specials += Instance(
+            "{name}",
+{clocks}
+            o_irq=self.irq,
+{pins}
+        )
+'''
+_AXI_LITE = (
+    "from litex.soc.interconnect.axi import AXILiteInterface",
+    'AXILiteInterface(data_width=32, address_width=address_width, addressing="byte")',
+    ('i_aclk=ClockSignal("sys")', 'i_aresetn=~ResetSignal("sys")'),
+)
+"""Of a bus what is imported, its interface, and the pins of clock and reset."""
+_WISHBONE = (
+    "from litex.soc.interconnect import wishbone",
+    'wishbone.Interface(data_width=32, address_width=address_width, addressing="word")',
+    ('i_clk=ClockSignal("sys")', 'i_rst=ResetSignal("sys")'),
+)
+
+
+def litex_registers(core: Core, bus: str) -> str:
+    """Text of the Python file of the wrapper with registers on a ``bus`` of
+    :data:`rbdgen_hw.shells.registers.BUSES`."""
+    sources = [f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files]
+    port = register_port(core)
+    pin = {"axi-lite": _lite_pin, "wishbone": _wishbone_pin}[bus]
+    imported, interface, clocks = {"axi-lite": _AXI_LITE, "wishbone": _WISHBONE}[bus]
+    return _REGISTERS.format(
+        summary=python_literal(f"LiteX module of {core.name}: {core.summary}."),
+        module=module_name(core),
+        name=core.name,
+        size=1 << ADDRESS_BITS,
+        bus_import=imported,
+        bus=interface,
+        sources="\n".join(sources),
+        clocks="\n".join(f"            {clock}," for clock in clocks),
+        pins="\n".join(pin(name, own) for name, own in core.bus(port).items()),
+    )
+
+
+def _wishbone_pin(name: str, port: Port) -> str:
+    """The line that connects a port of the Wishbone bus, called ``name`` in that."""
+    part = f"[:{port.width}]" if name == "adr" else ""
+    return f"            {'o' if port.out else 'i'}_{port.name}=self.bus.{name}{part},"
 
 
 def module_name(core: Core) -> str:

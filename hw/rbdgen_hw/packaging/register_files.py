@@ -14,10 +14,10 @@ from rbdgen.protocol.registers import (
     c_macros,
     constants,
 )
-from rbdgen_hw.packaging.core import Core, rdl_string
+from rbdgen_hw.packaging.core import Core, rdl_string, register_port
 
 _HEADER = """\
-/* Registers of {name}, behind its port s_axi: byte offsets, bits, and the values of those that never change. */
+/* Registers of {name}, behind its port {port}: byte offsets, bits, and the values of those that never change. */
 #ifndef {prefix}_H
 #define {prefix}_H
 
@@ -56,6 +56,7 @@ def c_header(core: Core) -> str:
     ]
     return _HEADER.format(
         name=core.name,
+        port=register_port(core),
         prefix=prefix,
         defines="\n".join(c_macros(core.registers, prefix)),
         conditions=" &&\n        ".join(conditions),
@@ -75,7 +76,7 @@ _CONSTANT = "sw = r; hw = na;"
 def systemrdl(core: Core) -> str:
     """Text of the ``.rdl`` file: an address map of the core's name."""
     lines = [
-        f"// Registers of {core.name}, behind its port s_axi.",
+        f"// Registers of {core.name}, behind its port {register_port(core)}.",
         f"addrmap {core.name} {{",
         f"    desc = {rdl_string(core.summary)};",
         f"    default regwidth = {REGISTER_BITS};",

@@ -260,6 +260,11 @@ BUSES = {"axi-lite": (AxiLiteAdapter, LITE, "s_axi"), "wishbone": (WishboneAdapt
 """The buses of processors by name: the adapter, what the bus is, and what its ports begin with."""
 
 
+def register_name(name: str, bus: str) -> str:
+    """The top module of the shell of registers around the module ``name``."""
+    return f"{name}_{bus.replace('-', '_')}"
+
+
 class RegisterShell(SharedComponent):
     """Port ``s_axi`` or ``wb`` of a processor's ``bus``, and ``irq``, high while an interrupt is asked for.
 

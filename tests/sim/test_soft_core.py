@@ -1,0 +1,113 @@
+"""Real firmware on real soft cores in simulation: what it has of an engine on its bus, against the driver in Python."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdgen import Options, load_robot
+from rbdgen.emulation import bit_true, manifest_of
+from rbdgen.errors import ToolError
+from rbdgen.host.driver import Driver
+from rbdgen.host.embedded import embedded_files
+from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
+from rbdgen_sim import soft_core
+from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
+from tests.conftest import design
+
+needs_compiler = pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"no {COMPILER}")
+CALLS = Path(__file__).parent / "firmware" / "calls.c"
+ENGINE = Resident(Core(1, 1, depth=1024, results=512))
+COUNT = 12
+
+
+def firmware(manifest: Manifest, folder: Path, program: Program | None = None) -> Path:
+    """The firmware with a robot's driver, and its program if there is one."""
+    files = embedded_files(manifest, program)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    main = folder / "calls.c"
+    text = CALLS.read_text(encoding="utf-8")
+    if program is not None:
+        text = f'#define PROGRAM\n#include "{manifest.name}_program.h"\n{text}'
+    main.write_text(text, encoding="utf-8")
+    return build_firmware([main, *(folder / n for n in files if n.endswith(".c"))], folder)
+
+
+def check(core: SoftCore, expected: Driver) -> list[int]:
+    """That the firmware's torques and matrices are the driver's; cycles of its calls of ``id``."""
+    assert core.receive("<i4", 1).tolist() == [0]
+    states = np.random.default_rng(5).uniform(-1.0, 1.0, (COUNT, 3, 2)).astype(np.float32)
+    torques = expected.rnea(*states.transpose(1, 0, 2)).astype(np.float32)
+    matrices = expected.crba(states[:, 0]).astype(np.float32)
+    taken = []
+    for k in range(COUNT):
+        core.send(states[k])
+        cycles, *codes = core.receive("<i4", 3).tolist()
+        assert codes == [0, 0]
+        assert core.receive("<f4", 2).tolist() == torques[k].tolist()
+        assert core.receive("<f4", 4).tolist() == matrices[k].ravel().tolist()
+        taken.append(cycles)
+    return taken
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("core", CORES)
+def test_firmware_calls_an_engine(core: str, tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("id", "m"), machine="engine", word=32)
+    manifest = manifest_of(d)
+    texts = {
+        "engine.v": design_verilog(d),
+        "shell.v": registers_verilog(d, manifest.identity, "wishbone"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    sources = [tmp_path / name for name in texts]
+    made = build_soft_core(core, sources, f"{d.name}_wishbone", tmp_path / "build")
+    with SoftCore(made, firmware(manifest, tmp_path)) as running:
+        cycles = check(running, bit_true(d))
+    # none is the first to be much slower than another, and the core does little beside
+    assert max(cycles[1:]) < 4000
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_firmware_loads_a_program(tmp_path: Path) -> None:
+    texts = {
+        "engine.v": engine_verilog(ENGINE),
+        "shell.v": registers_verilog(ENGINE, ENGINE.identity, "wishbone"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    sources = [tmp_path / name for name in texts]
+    made = build_soft_core("picorv32", sources, f"{ENGINE.name}_wishbone", tmp_path / "build")
+    options = Options(functions=("id", "m"), machine="engine")
+    program = compile_program(load_robot("pendulum2"), options, ENGINE)
+    with SoftCore(made, firmware(program.manifest, tmp_path, program)) as running:
+        check(running, Driver.open(program, EmulatedEngine(ENGINE)))
+
+
+def test_what_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soft_core, "COMPILER", "no-such-gcc")
+    with pytest.raises(ToolError, match=r"^no-such-gcc is missing: .* apt-get install gcc-riscv64"):
+        build_firmware([CALLS], tmp_path)
+    monkeypatch.setitem(CORES, "other", ("no_such_core", "core.v"))
+    with pytest.raises(ToolError, match=r"pip install no-such-core$"):
+        soft_core.core_source("other")
+
+
+@needs_compiler
+def test_a_compilers_complaint_is_passed_on(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text("int main(void) { return nothing; }\n", encoding="ascii")
+    with pytest.raises(ToolError, match=r"cannot build the firmware: .*nothing"):
+        build_firmware([source], tmp_path)
