@@ -74,6 +74,9 @@ bench-ethernet: ## Measure tasks per second over a simulated gigabit wire; half 
 bench-resident: ## Measure loading of robots into engines that are on a board; some minutes
 	$(BIN)python bench/resident.py
 
+bench-embedded: ## Measure engines beside a processor: logic, code, cycles of a call; half an hour
+	$(BIN)python bench/embedded.py
+
 bench-engine: ## Measure engines: programs, errors, RTL simulation, synthesis, area; an hour
 	$(BIN)python bench/engine.py --route
 

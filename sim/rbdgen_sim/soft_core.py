@@ -57,8 +57,9 @@ def build_soft_core(core: str, sources: Sequence[Path], shell: str, directory: P
     return build_device([top, core_source(core), *sources], "soft_core", directory)
 
 
-def build_firmware(sources: Sequence[Path], directory: Path) -> Path:
-    """The hexadecimal file of a program for the core, of C files, whose folders are looked into for headers.
+def build_firmware(sources: Sequence[Path], directory: Path, options: Sequence[str] = ()) -> Path:
+    """The hexadecimal file of a program for the core, of C files, whose folders are looked into for headers; with these
+    ``options`` of the compiler.
 
     ToolError without the compiler, and with its first complaint."""
     if shutil.which(COMPILER) is None:
@@ -71,7 +72,7 @@ def build_firmware(sources: Sequence[Path], directory: Path) -> Path:
     own = [FIRMWARE / "start.S", FIRMWARE / "soc.c"]
     _run(
         [
-            *(COMPILER, *FLAGS, *(f"-I{folder}" for folder in folders)),
+            *(COMPILER, *FLAGS, *options, *(f"-I{folder}" for folder in folders)),
             *("-T", str(FIRMWARE / "soc.ld"), *map(str, [*own, *sources]), "-lgcc"),
             *("-o", str(elf)),
         ]

@@ -8,8 +8,16 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from rbdgen import ConfigError
+from rbdgen.protocol.task_registers import REGISTER_BUSES
+from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import design_verilog
-from rbdgen_hw.packaging import core_of, ip_files
+from rbdgen_hw.packaging import (
+    Core,
+    core_of,
+    ip_files,
+    register_core_of,
+    register_ip_files,
+)
 from rbdgen_hw.packaging.ipxact import DEFINITIONS, SPIRIT, usual_part, vivado_package
 from tests.conftest import design
 
@@ -49,9 +57,10 @@ def test_ip_xact_maps_every_port_once(files: dict[str, str]) -> None:
         assert wire is not None
         assert wire.findtext("s:direction", None, ns) == direction.removesuffix("put")
         assert int(wire.findtext("s:vector/s:left", "0", ns)) == width - 1
-    assert [e.text for e in root.findall("s:busInterfaces/s:busInterface/s:name", ns)] == list(
-        DEFINITIONS
-    )
+    # the interrupt is of the shell of registers alone
+    assert [e.text for e in root.findall("s:busInterfaces/s:busInterface/s:name", ns)] == [
+        name for name in DEFINITIONS if name != "irq"
+    ]
     assert {e.text for e in root.findall(".//s:file/s:name", ns)} == {
         f"{NAME}.v",
         "rbd_pendulum2_id.v",
@@ -82,3 +91,57 @@ def test_several_accelerators_have_no_bench() -> None:
     files = ip_files(d, design_verilog(d), "1.0", 1)
     assert [name for name in files if "_tb" in name] == []
     assert "  sim:" not in files[f"{d.name}_axi.core"]
+
+
+@pytest.fixture(scope="module", params=REGISTER_BUSES)
+def with_registers(request: pytest.FixtureRequest) -> tuple[str, Core, dict[str, str]]:
+    """A bus, the core with registers on it, and its files."""
+    d = design("pendulum2", machine="engine", word=32)
+    verilog = design_verilog(d)
+    identity = design_identity(d, verilog, "1.0")
+    core = register_core_of(d, identity, request.param, "1.0")
+    return request.param, core, register_ip_files(d, verilog, request.param, "1.0")
+
+
+def test_a_core_with_registers_has_the_verilogs_ports(
+    with_registers: tuple[str, Core, dict[str, str]],
+) -> None:
+    _, core, files = with_registers
+    found = re.findall(rf"module {core.name}\((.*?)endmodule", files[f"{core.name}.v"], re.S)[0]
+    ports = {
+        name: ("output" if way == "output" else "input", int(left or 0) + 1)
+        for way, left, name in re.findall(r"(input|output) (?:\[(\d+):0\] )?(\w+)", found)
+    }
+    assert {p.name: ("output" if p.out else "input", p.width) for p in core.ports} == ports
+    assert {*core.files} <= files.keys()
+
+
+def test_firmware_finds_one_map_and_one_identity(
+    with_registers: tuple[str, Core, dict[str, str]],
+) -> None:
+    """Header, SystemRDL and driver have the same offsets, and the shell tells the driver's identity."""
+    _, core, files = with_registers
+    driver = files["driver/rbdgen_registers.h"]
+    for entry in core.registers:
+        line = f"_{entry.name}_OFFSET {entry.address:#04x}u"
+        assert line in driver
+        assert line in files[f"{core.name}.h"]
+        assert f"{entry.name} @ {entry.address:#x};" in files[f"{core.name}.rdl"]
+    tables = next(t for n, t in files.items() if n.endswith("id_embedded.c"))
+    words = [e.reset for e in core.registers if e.name.startswith("IDENTITY")]
+    assert ", ".join(f"{w:#010x}u" for w in words if w is not None) in tables
+
+
+def test_only_axi_lite_is_described_for_vivado(
+    with_registers: tuple[str, Core, dict[str, str]],
+) -> None:
+    bus, core, files = with_registers
+    assert ("component.xml" in files) == ("package_ip.tcl" in files) == (bus == "axi-lite")
+    if bus == "wishbone":
+        return
+    root, ns = ET.fromstring(files["component.xml"]), {"s": SPIRIT}
+    names = [e.text for e in root.findall("s:busInterfaces/s:busInterface/s:name", ns)]
+    assert names == [name for name in DEFINITIONS if name in ("s_axi", "irq", "aclk", "aresetn")]
+    physical = [e.text for e in root.findall(".//s:physicalPort/s:name", ns)]
+    assert sorted(map(str, physical)) == sorted(p.name for p in core.ports)
+    assert "foreach bus {s_axi}" in files["package_ip.tcl"]

@@ -1,0 +1,203 @@
+"""Measures engines beside a processor: what the shell of registers takes of an ECP5, bytes of the driver for bare
+metal, and cycles of a call as firmware on a soft core sees it, in RTL simulation; some minutes."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from figures import Part, Targets, arguments, measure, parse, section
+
+from rbdgen import Design, Options, compile_robot, load_robot
+from rbdgen.emulation import bit_true, manifest_of
+from rbdgen.host.embedded import embedded_files
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.model.ranges import declared_ranges, random_states
+from rbdgen.protocol.task_registers import REGISTER_BUSES
+from rbdgen_boards.ecp5 import SYNTHESIS
+from rbdgen_boards.synthesis import cells, synthesise
+from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
+from rbdgen_hw.engine.loading import LOAD
+from rbdgen_hw.primitives import overrides
+from rbdgen_hw.shells.registers import register_name
+from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
+
+MOST = 400
+"""Look-up tables that are asked of a shell beside its engine."""
+ROBOTS = ("ur5", "iiwa14")
+LANES = (1, 4)
+CALLS = 20
+MEGAHERTZ = 50
+"""At which cycles are told as microseconds."""
+BLACK_BOX = """(* blackbox *) module {name}(
+  input clk, rst, in_valid, output in_ready, input [31:0] in_payload, output out_valid, input out_ready,
+  output [31:0] out_payload{load}
+); endmodule
+"""
+MAIN = """\
+#include "{name}_embedded.h"
+#include "rbdgen_registers.h"
+#include "soc.h"
+
+int main(void)
+{{
+    struct rbd_registers registers;
+    struct rbd_device device = {{rbd_registers_exchange, &registers, 0}};
+    int32_t said = rbd_registers_open(&registers, SOC_ACCELERATOR, &{name}_identity);
+    soc_send(&said, sizeof said);
+    for (;;) {{
+        rbd_number q[{joints}], v[{joints}], a[{joints}], tau[{joints}];
+        soc_receive(q, sizeof q);
+        soc_receive(v, sizeof v);
+        soc_receive(a, sizeof a);
+        uint32_t cycles = SOC_CYCLES;
+        said = {name}_id(&device, q, v, a, tau);
+        cycles = SOC_CYCLES - cycles;
+        soc_send(&cycles, sizeof cycles);
+        soc_send(&said, sizeof said);
+        soc_send(tau, sizeof tau);
+    }}
+}}
+"""
+
+
+def tables(sources: dict[str, str], top: str) -> tuple[int, int]:
+    """Look-up tables with carries, and registers, of an ECP5."""
+    verilog = "".join(sources.values())
+    with TemporaryDirectory() as name:
+        synthesise(Path(name), sources, overrides(verilog, "ecp5"), SYNTHESIS, top)
+        found = cells(Path(name))
+    return found.get("LUT4", 0) + 2 * found.get("CCU2C", 0), found.get("TRELLIS_FF", 0)
+
+
+def logic(targets: Targets, args: argparse.Namespace) -> None:
+    """The shell alone, around an engine of which only the ports are there, and what it adds to a whole one."""
+    options = Options(functions=("id",), lanes=1, machine="engine", device="ecp5")
+    design = compile_robot(load_robot("ur5"), options)
+    resident = Resident(Core(1, 1))
+    rows = []
+    for what, hardware, text, load in (
+        ("of one robot (ur5 id), 1 lane", design, design_verilog(design), ""),
+        (
+            "without a program, 1 lane",
+            resident,
+            engine_verilog(resident),
+            f", output [{LOAD.size - 1}:0] load",
+        ),
+    ):
+        box = BLACK_BOX.format(name=hardware.name, load=load)
+        without, _ = tables({"engine.v": text}, hardware.name)
+        for bus in REGISTER_BUSES:
+            shell, top = (
+                registers_verilog(hardware, bytes(range(16)), bus),
+                register_name(hardware.name, bus),
+            )
+            alone, registers = tables({"engine.v": box, "shell.v": shell}, top)
+            whole, _ = tables({"engine.v": text, "shell.v": shell}, top)
+            verdict = targets.at_most(max(alone, whole - without), MOST)
+            rows.append([what, bus, alone, registers, without, whole, whole - without, verdict])
+    head = ["engine", "bus", "shell alone, LUT4", "registers", "engine, LUT4", "both", "more", ""]
+    section("Shells of registers as synthesised for ECP5", head, rows, keys=2)
+
+
+def code(targets: Targets, args: argparse.Namespace) -> None:
+    """Bytes of the driver, compiled for RV32IM."""
+    rows = []
+    for robot in ROBOTS:
+        options = Options(functions=("id",), machine="engine", device="ecp5")
+        manifest = manifest_of(compile_robot(load_robot(robot), options))
+        sizes = {}
+        for number, macro in (("float", ()), ("fixed", ("-DRBD_FIXED=16",))):
+            with TemporaryDirectory() as name:
+                folder = Path(name)
+                files = embedded_files(manifest)
+                for file, text in files.items():
+                    (folder / file).write_text(text, encoding="utf-8")
+                for file in files:
+                    if file.endswith(".c"):
+                        kind = "tables" if file.startswith("rbd_") else file.split("_")[1]
+                        sizes[kind.removesuffix(".c"), number] = _bytes(folder / file, macro)
+        row = [sizes[k, n] for n in ("float", "fixed") for k in ("embedded", "registers", "tables")]
+        rows.append([robot, *row])
+    parts = ("conversion, calls, loading", "registers", "tables")
+    head = ["id of", *(f"{part}, {number}" for number in ("float", "fixed") for part in parts)]
+    section(f"Bytes of the driver for bare metal, RV32IM, {COMPILER} -Os", head, rows, keys=1)
+
+
+def _bytes(source: Path, macros: tuple[str, ...]) -> int:
+    """Bytes of code and constants of a compiled file."""
+    flags = ("-march=rv32im", "-mabi=ilp32", "-std=c99", "-ffreestanding", "-Os")
+    made = source.with_suffix(".o")
+    subprocess.run([COMPILER, *flags, *macros, "-c", str(source), "-o", str(made)], check=True)
+    said = subprocess.run(
+        [COMPILER.replace("gcc", "size"), str(made)], check=True, capture_output=True, text=True
+    )
+    return int(said.stdout.splitlines()[1].split()[0])
+
+
+def latency(targets: Targets, args: argparse.Namespace) -> None:
+    """Cycles of a call of ``id``, with floats, from the call to its return; torques compared bit by bit."""
+    rows = []
+    for robot in ROBOTS:
+        for lanes in LANES:
+            options = Options(functions=("id",), lanes=lanes, machine="engine", device="ecp5")
+            design = compile_robot(load_robot(robot), options)
+            for core in CORES:
+                cycles, wrong = _called(design, core)
+                promised = design.machine.latency("id", design.tasks)
+                row = [promised, cycles, round(cycles / MEGAHERTZ, 1), targets.equal(wrong, 0)]
+                rows.append([robot, lanes, core, *row])
+    head = ["id of", "lanes", "core", "cycles of the engine", "of the call, at most"]
+    head += [f"us at {MEGAHERTZ} MHz", "torques differ in no bit"]
+    section("A call as firmware sees it", head, rows, keys=3)
+
+
+def _called(design: Design, core: str) -> tuple[int, int]:
+    """Most cycles of a call, and how many calls gave other torques than the model."""
+    manifest = manifest_of(design)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        joints = len(design.robot.joint_names)
+        files = {
+            "engine.v": design_verilog(design),
+            "shell.v": registers_verilog(design, manifest.identity, "wishbone"),
+            **embedded_files(manifest),
+            "main.c": MAIN.format(name=manifest.name, joints=joints),
+        }
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        rtl = [folder / "engine.v", folder / "shell.v"]
+        program = build_soft_core(core, rtl, register_name(design.name, "wishbone"), folder / "sim")
+        sources = [folder / file for file in files if file.endswith(".c")]
+        states = [
+            x.astype(np.float32)
+            for x in random_states(design.robot, declared_ranges(design.robot), CALLS, 3)
+        ]
+        expected = bit_true(design).rnea(*states).astype(np.float32)
+        most = wrong = 0
+        with SoftCore(program, build_firmware(sources, folder)) as running:
+            assert running.receive("<i4", 1)[0] == 0
+            for k in range(CALLS):
+                running.send(np.stack([x[k] for x in states]))
+                cycles, said = running.receive("<i4", 2).tolist()
+                tau = running.receive("<f4", joints)
+                most = max(most, cycles)
+                wrong += said != 0 or not np.array_equal(tau, expected[k])
+    return most, wrong
+
+
+PARTS: dict[str, Part] = {"logic": logic, "code": code, "latency": latency}
+
+
+def main() -> int:
+    """Measure what is asked for."""
+    return measure(parse(arguments(__doc__, PARTS)), PARTS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
