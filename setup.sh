@@ -68,6 +68,14 @@ if [ "$1" = test ] && ! has chromium-headless-shell && ! has chromium && has apt
         echo "setup.sh: no chromium-headless-shell to be had; tests of the HTML page are skipped"
 fi
 
+# A compiler for soft cores in simulation, likewise
+if [ "$1" = test ] && ! has riscv64-unknown-elf-gcc && has apt-get && [ "$(id -u)" -eq 0 ]; then
+    echo "setup.sh: installing gcc-riscv64-unknown-elf"
+    { apt-get update -qq && env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends gcc-riscv64-unknown-elf; } >/dev/null 2>&1 ||
+        echo "setup.sh: no gcc-riscv64-unknown-elf to be had; tests of firmware are skipped"
+fi
+
 # Python packages, unless the same ones are there
 stamp=.venv/rbdgen-$extra
 wanted=$(cksum <pyproject.toml)

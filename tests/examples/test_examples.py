@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from rbdgen_sim.soft_core import COMPILER
 
 FOLDER = Path(__file__).parents[2] / "examples"
 
@@ -29,7 +32,8 @@ def figure(text: str, pattern: str) -> float:
 
 def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
-    scripts |= {"three_robots.py", "task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
+    scripts |= {"three_robots.py", "motor_control.py"}
+    scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
@@ -127,3 +131,18 @@ def test_snake(tmp_path: Path) -> None:
     assert int(rows["scan"][0]) < int(rows["recursive"][0])
     assert all(float(row[2]) < 1e-5 for row in rows.values())
     assert (tmp_path / "snake.urdf").is_file()
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"no {COMPILER}; setup.sh installs it")
+def test_motor_control(tmp_path: Path) -> None:
+    """The error dies away as the firmware's gains say, which shows that its torques are those of the model."""
+    out = run("motor_control.py", "--seconds", "0.03", "-o", tmp_path)
+    assert "300 periods of 100 us on vexriscv at 50 MHz" in out
+    assert "calls with flags: 0" in out
+    assert figure(out, r"id as firmware sees it: (\d+) cycles") < 5000
+    first, last = (figure(out, rf"largest error at {k}: (\S+) rad") for k in ("first", "last"))
+    assert first == pytest.approx(0.02, abs=1e-9)
+    # critical damping at 40 rad/s
+    decay = 40.0 * 0.0299
+    assert last == pytest.approx(0.02 * (1.0 + decay) * np.exp(-decay), rel=0.03)
