@@ -18,7 +18,7 @@ from rbdgen_sim.faults import Noise
 from rbdgen_sim.spi_board import SimulatedBus, build_spi_board
 from tests.host.test_simulated_engine import ENGINE, FIRST, made, same
 
-BAD = (4.6, 0.1, 0.01), (9.7, 0.6, 0.002)
+BAD = (4.6, 0.06, 0.01), (9.7, 0.25, 0.002)
 """Cycles in one of the bus's clock, its jitter, and the share of bytes that come damaged."""
 
 
@@ -50,7 +50,7 @@ def test_it_answers_as_the_emulated_one(
 
 @pytest.mark.slow
 def test_a_reset_is_seen_and_mended(board: Path) -> None:
-    bus = SimulatedBus(board, 5.3, 0.2)
+    bus = SimulatedBus(board, 5.3, 0.1)
     q = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 20, 2))
     program = made("pendulum2", ("id",))
     wanted = Driver.open(program, EmulatedEngine(ENGINE)).rnea(*q)

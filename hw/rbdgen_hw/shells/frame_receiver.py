@@ -32,9 +32,10 @@ AT_ONCE = (1, 2, 4)
 behind a byte would not have settled when the next one comes."""
 KIND, LOW, HIGH, FIRST, REST, CHECK = range(6)
 """Which byte of a frame comes next: its kind, the low or the high one of its length, the first or another of its
-payload, the first of its check sum, behind which are the other three."""
+payload, the first of its check sum, behind which are the other three. There is a bit for each, so that nobody needs
+logic to know."""
 ENDED = CHECK + CRC_BYTES
-"""None: all have come."""
+"""None: all have come. No bit is high when more have."""
 ENTRY = data.StructLayout({"byte": BYTE, "last": 1, "hello": 1})
 """Of the buffer: a payload's byte, whether it is the last one, and whether the frame is a hello."""
 
@@ -78,7 +79,7 @@ class ReceiverBuilder:
         self.base = Signal(range(ports.depth))
         self.address = Signal(range(ports.depth))
         # the present frame: which byte comes, how many of its payload have come, what it is, and whether it is lost
-        self.place = Signal(range(ENDED + 1))
+        self.place = Signal(ENDED + 1, init=1 << KIND)
         self.count = Signal(range(ports.packets.longest + 1))
         self.hello, self.spoilt = Signal(), Signal()
         # amid an escape; behind a frame's end, where it is judged
@@ -97,9 +98,9 @@ class ReceiverBuilder:
         m.d.comb += spoils.eq(self.comes & differs | self.taken & no_room)
         with m.If(self.judged):
             m.d.sync += self.spoilt.eq(0)
-        with m.Elif(spoils | self.taken & Mux(self.place == KIND, unknown, self.place == ENDED)):
+        with m.Elif(spoils | self.taken & self.place[KIND] & unknown):
             m.d.sync += self.spoilt.eq(1)
-        good = (self.place == ENDED) & ~self.spoilt & ~self.escaping
+        good = self.place[ENDED] & ~self.spoilt & ~self.escaping
         m.d.comb += [
             self.ports.accepted.eq(self.judged & good),
             self.ports.dropped.eq(self.judged & ~good),
@@ -113,7 +114,7 @@ class ReceiverBuilder:
         incoming, at_once = ports.i, ports.at_once
         bit = Signal(range(BYTE))
         is_flag, is_escape = incoming.payload == FLAG, incoming.payload == ESCAPE
-        begun = (self.place != KIND) | self.escaping
+        begun = ~self.place[KIND] | self.escaping
         m.d.comb += [
             self.byte.eq(incoming.payload ^ Mux(self.escaping, ESCAPE_BIT, 0)),
             self.comes.eq(incoming.valid & ~is_flag & (self.escaping | ~is_escape)),
@@ -133,7 +134,7 @@ class ReceiverBuilder:
         """Take bits into the check sum, or, behind the payload, compare them with it: whether they differ."""
         m, at_once = self.m, self.ports.at_once
         crc = Signal(CRC_BITS, init=-1)
-        checks = self.place >= CHECK
+        checks = self.place[CHECK:ENDED].any()
         with m.If(self.judged):
             m.d.sync += crc.eq(-1)
         with m.Elif(self.comes):
@@ -144,17 +145,17 @@ class ReceiverBuilder:
     def _follow(self) -> Value:
         """Follow the bytes of a frame; whether the next one is the last of its payload."""
         m, place = self.m, self.place
-        first = self.taken & (place == FIRST)
+        first = self.taken & place[FIRST]
         length = self.ports.packets.kept(m, self.ports, self.byte, first, self.hello)
         last = registered(m, length.is_last(self.count), "last")
-        with m.If(self.taken & Mux(place == REST, last, place != ENDED)):
-            m.d.sync += place.eq(place + 1)
-        with m.If(self.taken & (place == KIND)):
+        with m.If(self.taken & (last | ~place[REST])):
+            m.d.sync += place.eq(place << 1)
+        with m.If(self.taken & place[KIND]):
             m.d.sync += self.hello.eq(self.byte == Kind.HELLO)
-        with m.If(self.taken & ((place == FIRST) | (place == REST))):
+        with m.If(self.taken & (place[FIRST] | place[REST])):
             m.d.sync += self.count.eq(self.count + 1)
         with m.If(self.judged):
-            m.d.sync += [place.eq(KIND), self.count.eq(0)]
+            m.d.sync += [place.eq(1 << KIND), self.count.eq(0)]
         return last
 
     def _keep(self, last: Value) -> Value:
@@ -163,13 +164,11 @@ class ReceiverBuilder:
         m.d.comb += self.address.eq(self.base + self.count)
         # a place stays free, so that a ring that is full is not taken for an empty one
         reached = registered(m, self.address == self.head, "reached")
-        no_room = reached & ((place == REST) | (place == CHECK))
+        no_room = reached & (place[REST] | place[CHECK])
         m.d.comb += [
             self.write.addr.eq(self.address),
             self.write.data.eq(Cat(self.byte, last, self.hello)),
-            self.write.en.eq(
-                self.taken & ((place == FIRST) | ((place == REST) & ~reached & ~self.spoilt))
-            ),
+            self.write.en.eq(self.taken & (place[FIRST] | (place[REST] & ~reached & ~self.spoilt))),
         ]
         with m.If(self.ports.accepted):
             m.d.sync += self.base.eq(self.address)

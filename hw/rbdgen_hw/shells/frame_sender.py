@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -53,6 +53,12 @@ CHOOSE, OFFER, GO = range(3)
 """The way of a byte: it is chosen, offered, and then gone through bit by bit, while it settles what comes next."""
 
 
+def reached(count: Value, number: int) -> Value:
+    """Whether a count, which goes up from zero and no further than to this ``number``, is there: no smaller one has all
+    of its bits."""
+    return Cat(count[k] for k in range(number.bit_length()) if number >> k & 1).all()
+
+
 class SenderBuilder:
     """Writes the module of a sender, ``ports``."""
 
@@ -68,7 +74,7 @@ class SenderBuilder:
         # the length is looked up until a frame begins
         head = ports.beats.payload[:HEADER_BITS]
         self.length = ports.packets.kept(m, ports, head, self.state == IDLE)
-        ended = Mux(self.hello, self.count == ANSWER_BYTES, self.count == self.length.bytes)
+        ended = Mux(self.hello, reached(self.count, ANSWER_BYTES), self.count == self.length.bytes)
         self.over = registered(m, ended, "over")
 
     def build(self) -> Module:
@@ -170,7 +176,7 @@ class SenderBuilder:
     def _move_on(self) -> None:
         """What comes behind a byte, or next."""
         m, ports, state = self.m, self.ports, self.state
-        headed, checked = self.count == HEAD_BYTES, self.count == CRC_BYTES
+        headed, checked = (reached(self.count, size) for size in (HEAD_BYTES, CRC_BYTES))
         ends = Signal()
         with m.If(self.done), m.Switch(state):
             with m.Case(OPEN):

@@ -119,28 +119,25 @@ class UartTransmitter(SharedComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         length, step = self.time.length, self.time.cycle
-        timer, bits = Signal(range(length + step)), Signal(range(DATA_BITS + 3))
-        ones = (1 << (DATA_BITS + 1)) - 1
-        data = Signal(DATA_BITS + 1, init=ones)
+        timer = Signal(range(length + step))
+        # the bit on the line and those behind it, of which the stop bit is the last that is one
+        bits = Signal(DATA_BITS + 2, init=1)
+        ends, stops = timer < 2 * step, ~bits[1:].any()
         m.d.comb += [
-            self.i.ready.eq(bits == 0),
-            self.tx.eq(data[0]),
+            self.i.ready.eq(ends & stops),
+            self.tx.eq(bits[0]),
         ]
-        with m.If(bits == 0), m.If(self.i.valid):
-            m.d.sync += [
-                data.eq(Cat(Const(0, 1), self.i.payload)),
-                bits.eq(DATA_BITS + 2),
-                timer.eq(length),
-            ]
-        with m.Elif(timer >= 2 * step):
+        with m.If(~ends):
             m.d.sync += timer.eq(timer - step)
-        with m.Else():
-            # data runs out into ones, the stop bit
-            shifted = Cat(data[1:], Const(1, 1))
+        with m.Elif(~stops):
             m.d.sync += [
                 timer.eq(timer + length - step),
-                data.eq(shifted),
-                bits.eq(bits - 1),
+                bits.eq(bits >> 1),
+            ]
+        with m.Elif(self.i.valid):
+            m.d.sync += [
+                timer.eq(length),
+                bits.eq(Cat(Const(0, 1), self.i.payload, Const(1, 1))),
             ]
         return m
 
