@@ -1,5 +1,5 @@
 """Measures engines that are on a board once: bytes and seconds of programs by link, seconds from a robot's file to its
-first torques, and what loading takes of an ECP5; some minutes.
+first torques, what loading takes of an ECP5, and what shells of bytes take; some minutes.
 
 The device is emulated in the process, or its RTL in Verilator, which is compiled before any time is taken.
 """
@@ -18,22 +18,23 @@ from figures import ROBOTS as PUBLIC
 from figures import Part, Targets, arguments, measure, parse, section
 
 from rbdgen import Options, load_robot
+from rbdgen.devices.ecp5 import ECP5
 from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.programs import Program
+from rbdgen.host.spi import DEFAULT_HERTZ as HERTZ
 from rbdgen.host.transport import ProcessTransport, Transport
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.model import Setup
 from rbdgen.model.load import builtin_path
-from rbdgen.protocol.frames import FLAG_BYTES, FRAME_BYTES, SPECIAL_BYTES
-from rbdgen.protocol.links import GIGABIT, SYMBOL_BITS, wire_bytes
+from rbdgen.protocol.links import GIGABIT, SYMBOL_BITS, framed_bytes, wire_bytes
 from rbdgen.protocol.loading import BLOCK_BYTES
 from rbdgen.resident import compile_program
 from rbdgen_boards.ecp5 import SYNTHESIS
-from rbdgen_boards.synthesis import cells, synthesise
-from rbdgen_hw.emit import engine_verilog, link_verilog
+from rbdgen_boards.synthesis import Synthesis, cells, synthesise
+from rbdgen_hw.emit import black_box, engine_verilog, link_verilog, spi_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_sim.device import build_device
 
@@ -44,6 +45,16 @@ MAIN = "iiwa14"
 OTHERS = ("iiwa", "hyq_simple")
 """Public robots, where they are beside the project."""
 BAUD = 3e6
+SMALL_CLOCK = 24e6
+"""Of an iCE40, the least at which there is a line of 3 Mbaud."""
+FAST = "ECP5, for speed"
+FAMILIES = {
+    "iCE40": "synth_ice40",
+    "ECP5": f"{ECP5.synthesis} -nowidelut",
+    FAST: ECP5.synthesis,
+}
+"""Commands of synthesis. For speed an ECP5 gets tables of five and more inputs, which are two of four and more."""
+MOST_TABLES = 400
 LOAD_SECONDS, FIRST_SECONDS, PAYLOAD_MS = 0.5, 5.0, 10.0
 """What is asked of a load over the serial line, from a file to torques, and of another payload."""
 FIRST = """
@@ -93,8 +104,9 @@ def programs(targets: Targets, args: argparse.Namespace) -> None:
             program = made(robot)
             count = len(program.blocks)
             packet = 4 + BLOCK_BYTES
-            framed = (packet + FRAME_BYTES) * (1 + SPECIAL_BYTES / 256) + FLAG_BYTES
-            serial = count * framed * SYMBOL_BITS / BAUD
+            framed = count * framed_bytes(packet)
+            serial = framed * SYMBOL_BITS / BAUD
+            spi = framed * 8 / HERTZ
             ethernet = count * wire_bytes(packet) / GIGABIT
             taken = []
             for way in ways:
@@ -103,13 +115,15 @@ def programs(targets: Targets, args: argparse.Namespace) -> None:
                 taken.append(round(time.perf_counter() - begin, 2))
             asked = targets.at_most(serial, LOAD_SECONDS) if robot == MAIN else ""
             own = [program.facts.extent.depth, count * BLOCK_BYTES]
-            rows.append([robot, *own, round(serial, 3), asked, round(ethernet, 4), *taken])
+            wires = [round(serial, 3), asked, round(spi, 3), round(ethernet, 4)]
+            rows.append([robot, *own, *wires, *taken])
     head = [
         "robot",
         "words",
         "bytes",
         "s at 3 Mbaud, by bytes",
         "",
+        "s over SPI at 10 MHz, by bytes",
         "s by Gigabit Ethernet, by bytes",
     ]
     head += ["s into the emulated engine", "s into the RTL in Verilator"]
@@ -204,11 +218,37 @@ def payloads(targets: Targets, args: argparse.Namespace) -> None:
     section("Another payload on the last link, of all seven functions", head, rows, keys=1)
 
 
+def shells(targets: Targets, args: argparse.Namespace) -> None:
+    """What the shells of bytes take beside an engine of one lane, which is a black box."""
+    engine = Resident(Core(1, 1))
+    made = {
+        "serial line": (uart_verilog(engine, engine.identity, SMALL_CLOCK, BAUD), "uart"),
+        "SPI": (spi_verilog(engine, engine.identity), "spi"),
+    }
+    around = black_box(engine)
+    rows = []
+    for what, (text, shell) in made.items():
+        for family, command in FAMILIES.items():
+            with TemporaryDirectory() as name:
+                how = Synthesis(command)
+                sources = {"engine.v": around, "shell.v": text}
+                synthesise(Path(name), sources, "", how, f"{engine.name}_{shell}")
+                found = cells(Path(name))
+            tables = found.get("LUT4", 0) + 2 * found.get("CCU2C", 0) + found.get("SB_LUT4", 0)
+            registers = sum(n for cell, n in found.items() if "FF" in cell)
+            memories = found.get("DP16KD", 0) + found.get("SB_RAM40_4K", 0)
+            asked = "" if family == FAST else targets.at_most(tables, MOST_TABLES)
+            rows.append([what, family, tables, asked, registers, memories])
+    head = ["shell", "family", "look-up tables, with those of carries", "", "registers", "memories"]
+    section("Shells of bytes beside an engine of one lane, as synthesised", head, rows, keys=2)
+
+
 PARTS: dict[str, Part] = {
     "programs": programs,
     "payloads": payloads,
     "first": first,
     "logic": logic,
+    "shells": shells,
 }
 
 

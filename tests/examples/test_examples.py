@@ -32,7 +32,7 @@ def figure(text: str, pattern: str) -> float:
 
 def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
-    scripts |= {"three_robots.py", "motor_control.py"}
+    scripts |= {"three_robots.py", "motor_control.py", "microcontroller.py"}
     scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
@@ -146,3 +146,15 @@ def test_motor_control(tmp_path: Path) -> None:
     # critical damping at 40 rad/s
     decay = 40.0 * 0.0299
     assert last == pytest.approx(0.02 * (1.0 + decay) * np.exp(-decay), rel=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_microcontroller(tmp_path: Path) -> None:
+    out = run("microcontroller.py", "--ticks", "20", "-o", tmp_path)
+    assert "\n0 torques differ from the emulated engine's" in out
+    assert figure(out, r"ur5 loaded: (\d+) bytes") > 10_000
+    # a task of 18 numbers, its result of 6, and what is between them
+    assert figure(out, r"20 calls: (\d+) bytes") < 220
+    if shutil.which("riscv64-unknown-elf-gcc") is not None:
+        assert figure(out, r"RV32IM: (\d+) bytes of code") < 5000
