@@ -130,12 +130,10 @@ def framed_bytes(packet: int) -> float:
 
 @dataclass(frozen=True)
 class SerialLine(Link):
-    """A serial line: packets are in frames (:mod:`rbdgen.protocol.frames`), whose bytes take ``symbol`` bits each."""
-
-    symbol: int = SYMBOL_BITS
+    """A serial line: packets are in frames (:mod:`rbdgen.protocol.frames`), of whose bytes some are escaped."""
 
     def packet_bits(self, packing: Packing, values: int) -> float:
-        return self.symbol * framed_bytes(packing.packet_bytes(values))
+        return SYMBOL_BITS * framed_bytes(packing.packet_bytes(values))
 
     def alone_bits(self, tasks: TaskFormat, function: str) -> Ways:
         # a hello goes out behind the task, and its answer proves the result
@@ -174,19 +172,8 @@ def serial_line(baud: int) -> Link:
     )
 
 
-def spi_bus(hertz: int) -> Link:
-    """An SPI bus with a clock of so many Hz."""
-    return SerialLine(
-        f"an SPI bus at {hertz / 1e6:g} MHz",
-        "gaps between transactions, the host's driver, hellos, frames that are sent again",
-        gigabits=hertz / 1e9,
-        symbol=8,
-    )
-
-
 LINKS: dict[str, Link] = {
     "serial": serial_line(3_000_000),
-    "spi": spi_bus(10_000_000),
     "gigabit-ethernet": Datagrams(
         "Gigabit Ethernet",
         "the host's network stack, datagrams that are sent again",
