@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ CELLS = "cells.json"
 OVERRIDES = "overrides.v"
 SMALLER = "use a larger --ii or --machine engine, fewer --functions or --cores, a shorter --word or a larger --error"
 """Remedies, each of which makes a design take less."""
+MODULE = re.compile(r"^module (\w+)\(", re.M)
+WHOLE_MODULE = re.compile(r"(?:^\(\*.*\*\)\n)*^module (\w+)\(.*?^endmodule\n", re.M | re.S)
+"""A module with the attributes before it."""
 SPEED_SETTINGS = ("scratchpad -set abc9.verify 0", "scratchpad -set abc9.nomfs 1")
 """ABC's own check of its result and its last local search take most of its time on large designs, for a few LUTs."""
 
@@ -51,8 +54,9 @@ def synthesise(
     directory: Path, sources: Mapping[str, str], overrides: str, how: Synthesis, top: str = TOP
 ) -> None:
     """Synthesise Verilog with Yosys; the netlist is :data:`NETLIST` in ``directory``, the log ``yosys.log``."""
+    replaced = set(MODULE.findall(overrides))
     for name, text in sources.items():
-        (directory / name).write_text(text, encoding="utf-8")
+        (directory / name).write_text(without_modules(text, replaced), encoding="utf-8")
     (directory / OVERRIDES).write_text(overrides, encoding="utf-8")
     script = [
         *SPEED_SETTINGS,
@@ -69,6 +73,12 @@ def synthesise(
         f"tee -q -o {CELLS} stat -json",
     ]
     run_script(script, directory, "yosys.log")
+
+
+def without_modules(verilog: str, names: Collection[str]) -> str:
+    """Verilog without the modules of these names, as far as :func:`rbdgen_hw.library.to_verilog` writes them: a large
+    memory's contents take Yosys minutes to read, which are for nothing where another module takes its place."""
+    return WHOLE_MODULE.sub(lambda found: "" if found[1] in names else found[0], verilog)
 
 
 def cells(directory: Path) -> dict[str, int]:

@@ -54,8 +54,8 @@ def golden_requests(design: Design, count: int) -> list[Tasks]:
     return found
 
 
-def check_mixed(design: Design, device: Solver, count: int, seed: int) -> None:
-    """``count`` tasks of random functions: AssertionError unless every answer has the model's bits."""
+def mixed_requests(design: Design, count: int, seed: int) -> tuple[list[Tasks], np.ndarray]:
+    """``count`` tasks of random functions, and the order in which they are sent."""
     functions = len(design.network.functions)
     order = mixed_order(functions, count, seed)
     # minlength: functions that no task is of are counted as well
@@ -64,6 +64,12 @@ def check_mixed(design: Design, device: Solver, count: int, seed: int) -> None:
     for request, number in zip(golden_requests(design, int(counts.max())), counts, strict=True):
         operands = {vector: values[:number] for vector, values in request.operands.items()}
         requests.append(Tasks(request.function, operands))
+    return requests, order
+
+
+def check_mixed(design: Design, device: Solver, count: int, seed: int) -> None:
+    """``count`` tasks of random functions: AssertionError unless every answer has the model's bits."""
+    requests, order = mixed_requests(design, count, seed)
     answers = device.solve(requests, order)
     for request, answer in zip(requests, answers, strict=True):
         _check_answer(design, request, answer)

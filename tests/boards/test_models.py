@@ -16,15 +16,21 @@ from rbdgen.errors import ToolError
 from rbdgen_boards.gowin.placement import lead_carries
 from rbdgen_boards.models.ecp5 import ECP5
 from rbdgen_boards.models.gowin import GOWIN
+from rbdgen_boards.models.ice40 import ICE40
 from rbdgen_boards.models.netlist_verilog import Models, expression, netlist_verilog
 from rbdgen_boards.synthesis import essential
+from rbdgen_hw.primitives import PRIMITIVES, large_memory
 from rbdgen_hw.yosys import run_script
 
 SHARE = Path(pyosys.__file__).parent / "share"
-OWN = {"ecp5": "ecp5/cells_sim.v", "gowin": "gowin/cells_sim.v"}
+OWN = {
+    "ecp5": "ecp5/cells_sim.v",
+    "gowin": "gowin/cells_sim.v",
+    "ice40": "ice40/cells_sim.v",
+}
 """Yosys's own models."""
-FAMILIES: dict[str, Models] = {"ecp5": ECP5, "gowin": GOWIN}
-OUTPUTS = ("Z", "COUT", "Q", "DO", "F", "O", "SUM", "OFX")
+FAMILIES: dict[str, Models] = {"ecp5": ECP5, "gowin": GOWIN, "ice40": ICE40}
+OUTPUTS = ("Z", "COUT", "Q", "DO", "F", "O", "SUM", "OFX", "CO")
 SUMS = ("S0", "S1")
 """Outputs of one type that are inputs of another."""
 WIDE = ("DI", "DO", "WAD", "RAD")
@@ -144,6 +150,36 @@ CELLS = [
         "DI WAD RAD WRE CLK DO",
         {f"INIT_{k}": f"{0x1234 << k & 0xFFFF:016b}" for k in range(4)},
     ),
+    ("ice40", "SB_LUT4", "I0 I1 I2 I3 O", {"LUT_INIT": "1100101000010111"}),
+    ("ice40", "SB_CARRY", "I0 I1 CI CO", {}),
+    *[
+        ("ice40", f"SB_DFF{kind}", f"C {pins} D Q".replace("  ", " "), {})
+        for kind, pins in (
+            ("", ""),
+            ("N", ""),
+            ("E", "E"),
+            ("SR", "R"),
+            ("SS", "S"),
+            ("ESR", "E R"),
+            ("NESS", "E S"),
+            ("R", "R"),
+            ("ES", "E S"),
+        )
+    ],
+    *[
+        (
+            "ice40",
+            "ICESTORM_LC",
+            "I0 I1 I2 I3 CIN CLK CEN SR O COUT",
+            {"LUT_INIT": "0110100110010110", "CARRY_ENABLE": "1", **own},
+        )
+        for own in (
+            {},
+            {"DFF_ENABLE": "1"},
+            {"DFF_ENABLE": "1", "SET_NORESET": "1"},
+            {"CIN_CONST": "1", "CIN_SET": "1"},
+        )
+    ],
 ]
 
 
@@ -315,6 +351,7 @@ SYNTHESES = {
         "synth_gowin -family gw5a -noiopads -top memories -json made.json",
         ("SDPX9B",),
     ),
+    "ice40": ("synth_ice40 -device u -top memories -json made.json", ("SB_RAM40_4K",)),
 }
 
 
@@ -336,3 +373,72 @@ def test_block_memories_hold_what_they_should(family: str, tmp_path: Path) -> No
     subprocess.run(["iverilog", "-g2012", "-s", "bench", "-o", program, *files], check=True)
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     assert "wrong 0 of 3000" in said
+
+
+LARGE = """
+module large(input clk, input [31:0] a, input [31:0] b, output [63:0] p,
+  input [13:0] address, input write, input [13:0] at, input column, input [35:0] data, output [55:0] word);
+  x_product_32x32_r1 product(.clk(clk), .rst(1'b0), .a(a), .b(b), .p(p));
+  x_program_56x16384 memory(.clk(clk), .rst(1'b0), .address(address), .word(word), .write(write), .write_address(at),
+    .write_column(column), .write_data(data));
+endmodule
+"""
+LARGE_BENCH = """
+module bench;
+  reg clk = 0; reg signed [31:0] a, b; reg [13:0] address, at; reg write, column; reg [35:0] data;
+  wire [63:0] p; wire [55:0] word;
+  reg signed [63:0] product; reg [63:0] kept [0:15]; reg [63:0] found, wanted;
+  integer k; integer wrong = 0; integer compared = 0;
+  gate made(.clk(clk), .a(a), .b(b), .p(p), .address(address), .write(write), .at(at), .column(column), .data(data),
+    .word(word));
+  initial begin
+    for (k = 0; k < 16; k = k + 1) kept[k] = 0;
+    for (k = 0; k < 4000; k = k + 1) begin
+      a = $random; b = k % 7 == 0 ? 32'h80000000 : $random;
+      address = {10'h2a5, 4'd0} | ($random & 15); at = {10'h2a5, 4'd0} | (k & 15);
+      write = k < 32 | ($random & 3) == 0; column = k < 16 ? 0 : k < 32 ? 1 : $random;
+      data = {$random, $random};
+      #1 clk = 1;
+      if (k > 40 & !write) begin wanted = found; found = kept[address & 15]; end
+      else if (k > 40) begin wanted = found; found = 64'hx; end
+      else begin found = 64'hx; wanted = 64'hx; end
+      if (write) begin
+        if (column) kept[at & 15][63:32] = data[31:0]; else kept[at & 15][31:0] = data[31:0];
+      end
+      product = a * b;
+      #1 clk = 0;
+      if (p !== product) wrong = wrong + 1;
+      if (wanted[0] !== 1'bx) begin
+        compared = compared + 1;
+        if (word !== wanted[55:0]) wrong = wrong + 1;
+      end
+    end
+    $display("wrong %0d of %0d", wrong, compared > 2000);
+  end
+endmodule
+"""
+
+
+@pytest.mark.parametrize("whose", ["yosys", "rbdgen"])
+def test_large_memories_and_products_of_an_ice40(whose: str, tmp_path: Path) -> None:
+    """What stands for a program memory and a product, by Yosys's models of its cells and by those of netlists."""
+    blocks = PRIMITIVES["ice40"].module("x_product_32x32_r1", 32, 32, 1)
+    assert blocks is not None
+    (tmp_path / "blocks.v").write_text(blocks + large_memory("x_program_56x16384", 56, 16384))
+    (tmp_path / "large.v").write_text(LARGE)
+    files = ["blocks.v", "large.v"]
+    if whose == "rbdgen":
+        script = [*(f"read_verilog {name}" for name in files)]
+        run_script([*script, "synth_ice40 -device u -top large -json made.json"], tmp_path)
+        module = json.loads((tmp_path / "made.json").read_text())["modules"]["large"]
+        (tmp_path / "gate.v").write_text(netlist_verilog(essential(module, {}), ICE40, "gate"))
+        files = ["gate.v"]
+    bench = LARGE_BENCH if whose == "rbdgen" else LARGE_BENCH.replace("gate made", "large made")
+    (tmp_path / "bench.v").write_text(bench)
+    program = tmp_path / "bench"
+    own = [str(SHARE / OWN["ice40"])] if whose == "yosys" else []
+    given = [str(tmp_path / name) for name in ("bench.v", *files)] + own
+    command = ["iverilog", "-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", "bench"]
+    subprocess.run([*command, "-o", program, *given], check=True)
+    said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    assert "wrong 0 of 1" in said

@@ -57,10 +57,14 @@ def routine_parts(core: Core) -> tuple[dict[str, int], ...]:
     ``moving`` and ``staying``: operands that are the results of the step before, and those that are as they were;
     ``counts``: which of these, from one on, says how many steps there are, none of a function that does not repeat."""
     moving = core.address_bits + 1
+    # there is room for one word more than a task or a result has
+    operands, results = (core.waiting - 1).bit_length(), (core.results - 1).bit_length()
+    if not core.lean:
+        operands, results = moving, core.results.bit_length()
     parts: list[dict[str, int]] = [
-        {"operands": core.address_bits + 1, "known": 1, "limits": core.limit_bits},
+        {"operands": operands, "known": 1, "limits": core.limit_bits},
         {"start": core.depth_bits, "last": core.depth_bits},
-        {"results": core.results.bit_length(), "relevant": 1 << STAGE_BITS},
+        {"results": results, "relevant": 1 << STAGE_BITS},
     ]
     if core.kept:
         parts.append({"moving": moving, "staying": moving, "counts": min(COUNTS_BITS, moving)})
