@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.errors import ToolError
 from rbdgen.host.driver import Driver
 from rbdgen.host.embedded import embedded_files
@@ -27,7 +28,7 @@ from rbdgen.host.programs import Program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.model.ranges import declared_ranges, random_states
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen_hw.emit import engine_verilog, spi_verilog
 from rbdgen_sim.spi_board import build_spi_board, command
 

@@ -72,7 +72,9 @@ def _verify_engine(made: Any, tasks: int, folder: Path, progress: Progress) -> V
     for name in VERIFIED_ROBOTS:
         robot = load_robot(name)
         options = Options(functions=("id",), machine=ENGINE)
-        prepared = prepare(robot, options, declared_ranges(robot), progress.stage)
+        prepared = prepare(
+            robot, options, declared_ranges(robot), progress.stage, made.engine.core.lean
+        )
         design = resident_design(prepared, made.engine, progress.stage)
         cases.append((design, program_of(design, made.engine)))
     return verify_netlists(made, cases, tasks, folder, progress)

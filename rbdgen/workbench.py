@@ -384,36 +384,6 @@ def verify_netlists(
     return Verified(report, tuple(complaints))
 
 
-def verify_engine(
-    made: Any,
-    robots: Sequence[str],
-    functions: Sequence[str],
-    tasks: int,
-    directory: Path,
-    progress: Progress = SILENT,
-) -> dict[str, dict[str, Any]]:
-    """Simulate the netlists of a :class:`rbdgen_boards.engines.EngineBuild` in a folder of ``directory``: built-in
-    ``robots`` are loaded by the pins of its serial line, and so many mixed ``tasks`` of each are computed. What differs
-    from the bit-true model, by stage and robot. ConfigError for a board whose netlists cannot be simulated."""
-    require_verification(made.board)
-    sources = optional_module("rbdgen_boards.flows", "build")
-    board, simulated = (
-        optional_module("rbdgen_sim.device", "sim"),
-        optional_module("rbdgen_sim.engines", "sim"),
-    )
-    found: dict[str, dict[str, Any]] = {}
-    for stage, text in sources.netlist_sources(made.board, made.directory).items():
-        progress.stage(f"compile the netlist after {AFTER[stage]}")
-        work = directory / FOLDER / stage
-        program = board.build_board(write_files({f"{stage}.v": text}, work), sources.TOP, work)
-        line = board.SerialBoard(program, made.clock * 1e6, made.board.baud)
-        given = (line, robots, functions, tasks, VERIFICATION_SEED, progress.stage)
-        found[stage] = {
-            name: outcome.report() for name, outcome in simulated.compare_robots(*given).items()
-        }
-    return found
-
-
 def built_manifest(design: Design, verilog: str) -> Manifest:
     """The manifest of a design that was built, as a host reads it."""
     # by way of JSON, so that nothing is in it that a file would not have

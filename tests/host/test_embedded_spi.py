@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true, bit_true_shell, manifest_of
 from rbdgen.host.driver import Driver
 from rbdgen.host.embedded import embedded_files
@@ -20,7 +21,7 @@ from rbdgen.host.programs import Program
 from rbdgen.host.spi import SpiBus
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen.shells.spi_model import SpiModel
 from tests.conftest import design
 from tests.host.native import STRICT, needs_compiler, run

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.errors import RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.spi import SpiTransport
 from rbdgen.host.transport import Transport
-from rbdgen.resident import EmulatedEngine
 from rbdgen_hw.emit import engine_verilog, spi_verilog
 from rbdgen_sim.faults import Noise
 from rbdgen_sim.spi_board import SimulatedBus, build_spi_board

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rbdgen import Options, load_robot
+from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true, manifest_of
 from rbdgen.errors import ToolError
 from rbdgen.host.driver import Driver
@@ -17,7 +18,7 @@ from rbdgen.host.manifest import Manifest
 from rbdgen.host.programs import Program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.resident import EmulatedEngine, compile_program
+from rbdgen.resident import compile_program
 from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
 from rbdgen_sim import soft_core
 from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
