@@ -84,7 +84,7 @@ async def played(dut: Any) -> None:
     dut.mosi.value = 0
     dut.cs_n.value = 1
     outcome = []
-    for own in read_job():
+    for own in read_job()["rounds"]:
         dut.rst.value = 1
         for _ in range(RESET_CYCLES):
             await RisingEdge(dut.clk)
@@ -108,5 +108,5 @@ def play(
     job = []
     for own in rounds:
         job.append(asdict(own) | {"transactions": [sent.hex() for sent in own.transactions]})
-    came = BENCH.run(sources, top, job, directory)
+    came = BENCH.run(sources, top, {"rounds": job}, directory)
     return [[bytes.fromhex(found) for found in transactions] for transactions in came]
