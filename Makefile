@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-embedded bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-package bench-ranges bench-resident bench-robots bench-software bench-speed clean coverage demo docs figures format fuzz help lint test thorough zoo
+	bench-logic bench-package bench-ranges bench-resident bench-robots bench-software bench-speed bitstreams clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -138,6 +138,9 @@ lint: ## Show what lint, type checker and import rules object to
 format: ## Format the code, mend what can be mended
 	$(BIN)python -m ruff check --fix .
 	$(BIN)python -m ruff format .
+
+bitstreams: ## Make the package of all boards' bitstreams in build/bitstreams, netlists verified; hours
+	$(BIN)python boards/bitstreams.py -o build/bitstreams
 
 clean: ## Remove what builds and tests left, but not .venv
 	rm -rf build dist sim_build .pytest_cache .ruff_cache .import_linter_cache

@@ -31,9 +31,13 @@ def flash(
     tasks: int = VERIFIED_TASKS,
 ) -> dict[str, Any]:
     """The bitstream of a board's engine, in ``folder``, and the board programmed with it, if it is to be; the report.
-    It comes from the user's cache where it was made before. ``verify``: netlists run so many ``tasks`` of each of some
-    robots and must give the same bits. ConfigError where no engine is made for the board, ToolError where a tool is
-    missing or fails, or a netlist differs."""
+    It comes from the package of this release's bitstreams where that is installed and has one, unless it is to be
+    verified, or from the user's cache where it was made before. ``verify``: netlists run so many ``tasks`` of each of
+    some robots and must give the same bits. ConfigError where no engine is made for the board, ToolError where a tool
+    is missing or fails, or a netlist differs."""
+    found = None if verify else _released(board, folder, program, progress)
+    if found is not None:
+        return found
     tools = BoardTools(board, verify=verify, load=program)
     engines = optional_module("rbdgen_boards.engines", "build")
     # before a folder is made
@@ -54,6 +58,28 @@ def flash(
             progress.stage("program the board")
             tools.flows.load(tools.board, made.bitstream)
         report["programmed"] = program
+        _write(report, folder)
+    return report
+
+
+def _released(board: str, folder: Path, program: bool, progress: Progress) -> dict[str, Any] | None:
+    """The same with a bitstream that was made with this release, for which no tools are needed; None where there is
+    none."""
+    boards = optional_module("rbdgen_boards.board", "build")
+    released = optional_module("rbdgen_boards.released", "build")
+    flows = optional_module("rbdgen_boards.build", "build")
+    known = boards.get_board(board)
+    made = released.find_released(known) if known.engine else None
+    if made is None:
+        return None
+    if program:
+        flows.require_programmer(known)
+    with occupied(folder):
+        (file,) = write_files({made.name: made.content}, folder / known.name)
+        if program:
+            progress.stage("program the board")
+            flows.load(known, file)
+        report = made.report | {"bitstream": str(file), "cached": True, "programmed": program}
         _write(report, folder)
     return report
 
