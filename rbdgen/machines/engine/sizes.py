@@ -75,7 +75,7 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -
         )
     for name, schedule in schedules.items():
         operands = len(schedule.work.inputs)
-        if operands + ROOM >= core.waiting:
+        if core.lean and operands + ROOM >= core.waiting:
             raise ConfigError(
                 f"function {name!r}: a task has {operands} operands, and there is room for "
                 f"{core.waiting - ROOM - 1} in words that wait; an engine that is not lean would do"
