@@ -123,14 +123,18 @@ def main() -> int:
     said = reports["said"]
     budget = PERIOD * 1e6 * args.clock
     microseconds = 1.0 / args.clock
-    most = {name: int(reports[name].max()) for name in ("call", "period")}
+    # the first one fills the core's caches
+    first, later = int(reports["call"][0]), int(reports["call"][1:].max(initial=0))
+    period = int(reports["period"].max())
     print(f"{len(reports)} periods of {1e6 * PERIOD:g} us on {args.core} at {args.clock:g} MHz")
-    print(f"id as firmware sees it: {most['call']} cycles, {most['call'] * microseconds:.1f} us")
-    print(f"from the state to torques: {most['period']} of {budget:.0f} cycles")
+    print(
+        f"id as firmware sees it: {later} cycles, {later * microseconds:.1f} us; at first {first}"
+    )
+    print(f"from the state to torques: {period} of {budget:.0f} cycles at most")
     print(f"calls with flags: {np.count_nonzero(said)}")
     print(f"largest error at first: {np.abs(errors[0]).max():.6f} rad")
     print(f"largest error at last: {np.abs(errors[-1]).max():.6f} rad")
-    return 0 if most["period"] <= budget and not said.any() else 1
+    return 0 if period <= budget and not said.any() else 1
 
 
 if __name__ == "__main__":
