@@ -153,9 +153,38 @@ def test_the_ip_core_is_written_beside_the_design(
     assert "-part xc7a35tcpg236-1\n" in (tmp_path / "b/ip/package_ip.tcl").read_text()
 
 
+def test_the_core_with_registers_has_a_driver(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = ("generate", "pendulum2", "--machine", "engine", "--ip", "--bus", "wishbone")
+    assert run(capsys, *given, "-o", tmp_path / "a")[0] == 0
+    folder = tmp_path / "a/ip"
+    name = "rbd_pendulum2_id"
+    assert {p.name for p in folder.iterdir() if p.is_file()} == {
+        f"{name}.v",
+        *(f"{name}_wishbone{end}" for end in (".v", ".core", "_litex.py", ".rdl", ".h", ".vlt")),
+    }
+    # the same driver is written of the design's directory
+    status, _, _ = run(capsys, "emit", tmp_path / "a", "--target", "bare", "-o", tmp_path / "b")
+    assert status == 0
+    driver = {p.name: p.read_bytes() for p in (folder / "driver").iterdir()}
+    alone = {p.name: p.read_bytes() for p in (tmp_path / "b").iterdir() if p.name != "LICENSE"}
+    assert driver == alone
+    # what goes through no register is refused before anything is written
+    wide = ("generate", "pendulum2", "--ii", "2", "--ip", "--bus", "axi-lite")
+    status, _, err = run(capsys, *wide, "-o", tmp_path / "c")
+    assert status == 2
+    assert last_error(err).startswith("rbdgen: error: rbd_pendulum2_id: tasks have beats of 4")
+    assert not (tmp_path / "c").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("--bus", "wishbone"),
+            "bus: is what the IP core is packaged for; give --ip as well",
+        ),
         (
             ("--ip", "--part", "xc7; exec rm"),
             "part: must be an order code of letters, digits and dashes",

@@ -46,6 +46,12 @@ def test_robots_are_loaded_and_told(
         status, _, _ = told(["emit", str(folder), "--target", "host", "-o", str(library)], capsys)
         assert status == 0
         assert "rbd_program PROGRAM" in (library / "rbd_pendulum2_id_fd_device.c").read_text()
+        bare = tmp_path / "bare"
+        assert told(["emit", str(folder), "--target", "bare", "-o", str(bare)], capsys)[0] == 0
+        assert {p.name for p in bare.glob("*_program.*")} == {
+            "rbd_pendulum2_id_fd_program.c",
+            "rbd_pendulum2_id_fd_program.h",
+        }
         status, out, _ = told(["load", "ur5", "--port", port], capsys)
         assert status == 0
         assert "the engine holds pendulum2, ur5" in out

@@ -18,6 +18,7 @@ from rbdgen.host.manifest import Manifest
 from rbdgen.host.programs import Program
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.protocol.tasks import Flag
 from rbdgen.resident import compile_program
 from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
 from rbdgen_sim import soft_core
@@ -30,13 +31,15 @@ ENGINE = Resident(Core(1, 1, depth=1024, results=512))
 COUNT = 12
 
 
-def firmware(manifest: Manifest, folder: Path, program: Program | None = None) -> Path:
+def firmware(
+    manifest: Manifest, folder: Path, program: Program | None = None, source: Path = CALLS
+) -> Path:
     """The firmware with a robot's driver, and its program if there is one."""
     files = embedded_files(manifest, program)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    main = folder / "calls.c"
-    text = CALLS.read_text(encoding="utf-8")
+    main = folder / source.name
+    text = source.read_text(encoding="utf-8")
     if program is not None:
         text = f'#define PROGRAM\n#include "{manifest.name}_program.h"\n{text}'
     main.write_text(text, encoding="utf-8")
@@ -80,21 +83,43 @@ def test_firmware_calls_an_engine(core: str, tmp_path: Path) -> None:
     assert max(cycles[1:]) < 4000
 
 
-@needs_compiler
-@pytest.mark.slow
-def test_firmware_loads_a_program(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A soft core with an engine without a program."""
+    work = tmp_path_factory.mktemp("resident")
     texts = {
         "engine.v": engine_verilog(ENGINE),
         "shell.v": registers_verilog(ENGINE, ENGINE.identity, "wishbone"),
     }
     for name, text in texts.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    sources = [tmp_path / name for name in texts]
-    made = build_soft_core("picorv32", sources, f"{ENGINE.name}_wishbone", tmp_path / "build")
+        (work / name).write_text(text, encoding="utf-8")
+    sources = [work / name for name in texts]
+    return build_soft_core("picorv32", sources, f"{ENGINE.name}_wishbone", work / "build")
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
     options = Options(functions=("id", "m"), machine="engine")
-    program = compile_program(load_robot("pendulum2"), options, ENGINE)
-    with SoftCore(made, firmware(program.manifest, tmp_path, program)) as running:
+    return compile_program(load_robot("pendulum2"), options, ENGINE)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_firmware_loads_a_program(resident: Path, program: Program, tmp_path: Path) -> None:
+    with SoftCore(resident, firmware(program.manifest, tmp_path, program)) as running:
         check(running, Driver.open(program, EmulatedEngine(ENGINE)))
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_firmware_is_told_what_is_wrong(resident: Path, program: Program, tmp_path: Path) -> None:
+    """Another design, no program, a reset, an answer that is late; behind each a call that is right."""
+    source = CALLS.with_name("faults.c")
+    made = firmware(program.manifest, tmp_path, program, source)
+    other, silent, reset, function = -4, -2, -5, int(Flag.FUNCTION)
+    expected = [other, 0, function, reset, 0, 0, 0, reset, 0, 0, silent, reset, 0, 0, 0]
+    with SoftCore(resident, made) as running:
+        assert running.receive("<i4", len(expected)).tolist() == expected
 
 
 def test_what_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
