@@ -21,6 +21,7 @@ from rbdgen.host.driver import Driver
 from rbdgen.host.embedded import SOURCES, embedded_files
 from rbdgen.host.manifest import Manifest
 from rbdgen.host.programs import Program
+from rbdgen.host.stream_link import beats_of, packet_of
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.protocol.tasks import LOAD, Flag
@@ -84,9 +85,12 @@ class Firmware:
         self.packets.append(packet)
         if self.answered:
             return self.answered
-        self.model.keep(packet.tobytes())
+        tasks = self.model.tasks
+        mask = (1 << tasks.task.beat_bits) - 1
+        beats = [int(word) & mask for word in packet]
+        self.model.keep(packet_of(beats, tasks.task, words - 1))
         self.model.work()
-        answer = np.frombuffer(self.model.answers.pop(), "<u4")
+        answer = beats_of(self.model.answers.pop(), tasks.result)
         assert not self.model.answers
         assert len(answer) in (room, 1)
         result[0] = int(answer[0]) + self.changed
@@ -140,6 +144,16 @@ def test_whole_numbers_are_shifted(tmp_path: Path) -> None:
     for k in range(COUNT):
         code, tau = fixed.call("id", list(raw[:, k]), (2,))
         assert (code, tau.tolist()) == (0, np.floor(torques[k] * 2.0**16 + 0.5).tolist())
+
+
+def test_pipelines_of_a_word_a_beat_are_called_likewise(tmp_path: Path) -> None:
+    d = design("pendulum2", functions=("id",), ii=8)
+    firmware = Firmware(manifest_of(d), bit_true_shell(d), tmp_path)
+    states = np.random.default_rng(5).uniform(-1.0, 1.0, (3, COUNT, 2)).astype(np.float32)
+    torques = bit_true(d).rnea(*states).astype(np.float32)
+    for k in range(COUNT):
+        code, tau = firmware.call("id", list(states[:, k]), (2,))
+        assert (code, tau.tolist()) == (0, torques[k].tolist())
 
 
 def test_what_is_out_of_range_is_flagged(arm: Firmware) -> None:
