@@ -81,11 +81,16 @@ class ReceiverBuilder:
         # the present frame: which byte comes, how many of its payload have come, what it is, and whether it is lost
         self.place = Signal(ENDED + 1, init=1 << KIND)
         self.count = Signal(range(ports.packets.longest + 1))
-        self.hello, self.spoilt = Signal(), Signal()
+        self.hello = Signal()
+        self.spoilt = Signal()
         # amid an escape; behind a frame's end, where it is judged
-        self.escaping, self.closing, self.judged = Signal(), Signal(), Signal()
+        self.escaping = Signal()
+        self.closing = Signal()
+        self.judged = Signal()
         # a byte without its escape, as long as it comes, and in the cycle in which it is taken
-        self.byte, self.comes, self.taken = Signal(BYTE), Signal(), Signal()
+        self.byte = Signal(BYTE)
+        self.comes = Signal()
+        self.taken = Signal()
 
     def build(self) -> Module:
         """The module."""
@@ -93,12 +98,13 @@ class ReceiverBuilder:
         differs = self._check(self._take_bytes())
         last = self._follow()
         no_room = self._keep(last)
-        unknown = (self.byte != Kind.HELLO) & (self.byte != Kind.TASK)
-        spoils = Signal()
-        m.d.comb += spoils.eq(self.comes & differs | self.taken & no_room)
+        known = (self.byte == Kind.HELLO) | (self.byte == Kind.TASK)
+        unknown = self.place[KIND] & ~known
+        damaged = self.comes & differs
+        refused = self.taken & (no_room | unknown)
         with m.If(self.judged):
             m.d.sync += self.spoilt.eq(0)
-        with m.Elif(spoils | self.taken & self.place[KIND] & unknown):
+        with m.Elif(damaged | refused):
             m.d.sync += self.spoilt.eq(1)
         good = self.place[ENDED] & ~self.spoilt & ~self.escaping
         m.d.comb += [
@@ -113,34 +119,42 @@ class ReceiverBuilder:
         m, ports = self.m, self.ports
         incoming, at_once = ports.i, ports.at_once
         bit = Signal(range(BYTE))
-        is_flag, is_escape = incoming.payload == FLAG, incoming.payload == ESCAPE
+        is_flag = incoming.payload == FLAG
+        is_escape = incoming.payload == ESCAPE
         begun = ~self.place[KIND] | self.escaping
+        closes = is_flag & begun
+        means_itself = self.escaping | ~is_escape
+        inverted = Mux(self.escaping, ESCAPE_BIT, 0)
+        # a flag stays for a cycle, until what is before it has settled
+        passed = ~closes | self.closing
         m.d.comb += [
-            self.byte.eq(incoming.payload ^ Mux(self.escaping, ESCAPE_BIT, 0)),
-            self.comes.eq(incoming.valid & ~is_flag & (self.escaping | ~is_escape)),
+            self.byte.eq(incoming.payload ^ inverted),
+            self.comes.eq(incoming.valid & ~is_flag & means_itself),
             self.taken.eq(self.comes & (bit == BYTE - at_once)),
-            # a flag stays for a cycle, until what is before it has settled
             self.judged.eq(self.closing & incoming.valid),
-            incoming.ready.eq(Mux(self.comes, self.taken, ~is_flag | self.closing | ~begun)),
+            incoming.ready.eq(Mux(self.comes, self.taken, passed)),
         ]
-        m.d.sync += self.closing.eq(incoming.valid & is_flag & begun & ~self.closing)
+        m.d.sync += self.closing.eq(incoming.valid & closes & ~self.closing)
         with m.If(self.comes):
             m.d.sync += bit.eq(bit + at_once)
         with m.If(incoming.valid & incoming.ready):
             m.d.sync += self.escaping.eq(~is_flag & ~self.comes)
-        return self.byte.word_select(bit[at_once.bit_length() - 1 :], at_once)
+        number = bit[at_once.bit_length() - 1 :]
+        return self.byte.word_select(number, at_once)
 
     def _check(self, bits: Value) -> Value:
         """Take bits into the check sum, or, behind the payload, compare them with it: whether they differ."""
         m, at_once = self.m, self.ports.at_once
         crc = Signal(CRC_BITS, init=-1)
         checks = self.place[CHECK:ENDED].any()
+        own = crc[:at_once]
+        # what is the same as the lowest bits only moves the others
+        given = Mux(checks, own, bits)
         with m.If(self.judged):
             m.d.sync += crc.eq(-1)
         with m.Elif(self.comes):
-            # what is the same as the lowest bits only moves the others
-            m.d.sync += crc.eq(stepped(crc, Mux(checks, crc[:at_once], bits)))
-        return checks & (bits != ~crc[:at_once])
+            m.d.sync += crc.eq(stepped(crc, given))
+        return checks & (bits != ~own)
 
     def _follow(self) -> Value:
         """Follow the bytes of a frame; whether the next one is the last of its payload."""
@@ -155,7 +169,10 @@ class ReceiverBuilder:
         with m.If(self.taken & (place[FIRST] | place[REST])):
             m.d.sync += self.count.eq(self.count + 1)
         with m.If(self.judged):
-            m.d.sync += [place.eq(1 << KIND), self.count.eq(0)]
+            m.d.sync += [
+                place.eq(1 << KIND),
+                self.count.eq(0),
+            ]
         return last
 
     def _keep(self, last: Value) -> Value:
@@ -165,10 +182,12 @@ class ReceiverBuilder:
         # a place stays free, so that a ring that is full is not taken for an empty one
         reached = registered(m, self.address == self.head, "reached")
         no_room = reached & (place[REST] | place[CHECK])
+        rest = place[REST] & ~reached & ~self.spoilt
+        entry = Cat(self.byte, last, self.hello)
         m.d.comb += [
             self.write.addr.eq(self.address),
-            self.write.data.eq(Cat(self.byte, last, self.hello)),
-            self.write.en.eq(self.taken & (place[FIRST] | (place[REST] & ~reached & ~self.spoilt))),
+            self.write.data.eq(entry),
+            self.write.en.eq(self.taken & (place[FIRST] | rest)),
         ]
         with m.If(self.ports.accepted):
             m.d.sync += self.base.eq(self.address)
@@ -188,4 +207,7 @@ class ReceiverBuilder:
         with m.If(~fetched):
             m.d.sync += fetched.eq(waits)
         with m.Elif(out.ready):
-            m.d.sync += [fetched.eq(0), self.head.eq(self.head + 1)]
+            m.d.sync += [
+                fetched.eq(0),
+                self.head.eq(self.head + 1),
+            ]

@@ -65,45 +65,64 @@ class SenderBuilder:
     def __init__(self, ports: Sender) -> None:
         self.ports = ports
         self.m = m = Module()
-        self.state, self.step = Signal(range(CLOSE + 1)), Signal(range(GO + 1))
-        self.hello, self.byte = Signal(), Signal(BYTE, reset_less=True)
+        self.state = state = Signal(range(CLOSE + 1))
+        self.idle = state == IDLE
+        self.opens = state == OPEN
+        self.body = state == BODY
+        self.checks = state == CHECK
+        self.closes = state == CLOSE
+        # between frames and payloads
+        self.flags = self.opens | self.closes
+        self.step = step = Signal(range(GO + 1))
+        self.offers = step == OFFER
+        self.goes = step == GO
+        self.hello = Signal()
+        self.of_task = self.body & ~self.hello
+        self.byte = Signal(BYTE, reset_less=True)
         self.crc = Signal(CRC_BITS, init=-1)
         # bytes of the state's that were offered, and whether a byte was gone through
-        self.count = Signal(range(max(ports.packets.longest, ANSWER_BYTES) + 1))
+        longest = max(ports.packets.longest, ANSWER_BYTES)
+        self.count = count = Signal(range(longest + 1))
         self.done = Signal()
         # the length is looked up until a frame begins
         head = ports.beats.payload[:HEADER_BITS]
-        self.length = ports.packets.kept(m, ports, head, self.state == IDLE)
-        ended = Mux(self.hello, reached(self.count, ANSWER_BYTES), self.count == self.length.bytes)
+        self.length = ports.packets.kept(m, ports, head, self.idle)
+        answered = reached(count, ANSWER_BYTES)
+        told = count == self.length.bytes
+        ended = Mux(self.hello, answered, told)
         self.over = registered(m, ended, "over")
 
     def build(self) -> Module:
         """The module."""
         m, ports = self.m, self.ports
-        of_task = (self.state == BODY) & ~self.hello
-        flags = (self.state == OPEN) | (self.state == CLOSE)
-        taken = self._offer(flags)
-        number = self._number(taken & (self.step == OFFER))
-        self._choose(number, flags)
+        taken = self._offer()
+        number = self._number(taken & self.offers)
+        self._choose(number)
         bit = self._go_through()
-        there = (self.state != IDLE) & (~of_task | ports.beats.valid)
+        waits = self.of_task & ~ports.beats.valid
+        there = ~self.idle & ~waits
         with m.Switch(self.step):
             with m.Case(CHOOSE), m.If(there):
                 m.d.sync += self.step.eq(OFFER)
             with m.Case(OFFER), m.If(taken):
-                m.d.sync += [self.step.eq(GO), self.count.eq(self.count + ~flags)]
+                m.d.sync += [
+                    self.step.eq(GO),
+                    self.count.eq(self.count + ~self.flags),
+                ]
             with m.Case(GO):
                 m.d.comb += self.done.eq(bit == BYTE - ports.at_once)
                 with m.If(self.done):
                     m.d.sync += self.step.eq(CHOOSE)
         self._move_on()
+        task_done = self.done & self.of_task
+        # a beat goes with its last byte, or the packet's
+        beat_over = (number == 0) | self.over
         m.d.comb += [
             ports.place.eq(self.count),
-            ports.busy.eq(self.state != IDLE),
-            ports.sent.eq(self.done & self.hello & (self.state == CLOSE)),
-            # a beat goes with its last byte, or the packet's
-            ports.beats.ready.eq(self.done & of_task & ((number == 0) | self.over)),
-            ports.left.eq(self.done & of_task & self.over),
+            ports.busy.eq(~self.idle),
+            ports.sent.eq(self.done & self.hello & self.closes),
+            ports.beats.ready.eq(task_done & beat_over),
+            ports.left.eq(task_done & self.over),
         ]
         return m
 
@@ -113,28 +132,28 @@ class SenderBuilder:
         if size.bit_count() == 1:
             return self.count[: size.bit_length() - 1]
         number = Signal(range(size))
-        with m.If(self.state != BODY):
+        ends = number == size - 1
+        with m.If(~self.body):
             m.d.sync += number.eq(0)
         with m.Elif(taken):
-            m.d.sync += number.eq(Mux(number == size - 1, 0, number + 1))
+            m.d.sync += number.eq(Mux(ends, 0, number + 1))
         return number
 
-    def _choose(self, number: Value, flags: Value) -> None:
+    def _choose(self, number: Value) -> None:
         """Choose a byte: of a beat that of this number."""
         m, ports = self.m, self.ports
         beat = Signal(BYTE * ports.packets.packing.beat_bytes)
         m.d.comb += beat.eq(ports.beats.payload)
         source = Signal(BYTE)
+        lengths = self.length.bytes
         with m.Switch(self.state):
-            with m.Case(HEAD):
-                lengths = self.length.bytes
-                with m.Switch(self.count[:2]):
-                    with m.Case(0):
-                        m.d.comb += source.eq(Kind.TASK)
-                    with m.Case(1):
-                        m.d.comb += source.eq(lengths[:BYTE])
-                    with m.Default():
-                        m.d.comb += source.eq(lengths[BYTE:])
+            with m.Case(HEAD), m.Switch(self.count[:2]):
+                with m.Case(0):
+                    m.d.comb += source.eq(Kind.TASK)
+                with m.Case(1):
+                    m.d.comb += source.eq(lengths[:BYTE])
+                with m.Default():
+                    m.d.comb += source.eq(lengths[BYTE:])
             with m.Case(BODY):
                 byte = beat.word_select(number, BYTE)
                 m.d.comb += source.eq(Mux(self.hello, ports.answer, byte))
@@ -142,17 +161,19 @@ class SenderBuilder:
                 m.d.comb += source.eq(~self.crc[:BYTE])
         with m.If(self.step == CHOOSE):
             m.d.sync += self.byte.eq(source)
-        with m.If(flags):
+        with m.If(self.flags):
             m.d.sync += self.byte.eq(FLAG)
 
-    def _offer(self, flags: Value) -> Value:
+    def _offer(self) -> Value:
         """Offer the byte, behind an escape where it looks like a flag; whether it is taken."""
         m, out = self.m, self.ports.o
         escaped = Signal()
-        special = ~flags & ~escaped & ((self.byte == FLAG) | (self.byte == ESCAPE))
+        looks_so = (self.byte == FLAG) | (self.byte == ESCAPE)
+        special = looks_so & ~self.flags & ~escaped
+        inverted = Mux(escaped, ESCAPE_BIT, 0)
         m.d.comb += [
-            out.valid.eq(self.step == OFFER),
-            out.payload.eq(Mux(special, ESCAPE, self.byte ^ Mux(escaped, ESCAPE_BIT, 0))),
+            out.valid.eq(self.offers),
+            out.payload.eq(Mux(special, ESCAPE, self.byte ^ inverted)),
         ]
         with m.If(out.valid & out.ready):
             m.d.sync += escaped.eq(special)
@@ -162,25 +183,29 @@ class SenderBuilder:
         """Take the byte into the check sum, or, once that is sent, move it on; the bit that is at its turn."""
         m, at_once = self.m, self.ports.at_once
         bit = Signal(range(BYTE))
-        bits = self.byte.word_select(bit[at_once.bit_length() - 1 :], at_once)
-        with m.If(self.state == OPEN):
+        number = bit[at_once.bit_length() - 1 :]
+        bits = self.byte.word_select(number, at_once)
+        # what is the same as the lowest bits only moves the others
+        own = self.crc[:at_once]
+        given = Mux(self.checks, own, bits)
+        with m.If(self.opens):
             m.d.sync += self.crc.eq(-1)
-        with m.Elif(self.step == GO):
-            # what is the same as the lowest bits only moves the others
-            given = Mux(self.state == CHECK, self.crc[:at_once], bits)
+        with m.Elif(self.goes):
             m.d.sync += self.crc.eq(stepped(self.crc, given))
-        with m.If(self.step == GO):
+        with m.If(self.goes):
             m.d.sync += bit.eq(bit + at_once)
         return bit
 
     def _move_on(self) -> None:
         """What comes behind a byte, or next."""
         m, ports, state = self.m, self.ports, self.state
-        headed, checked = (reached(self.count, size) for size in (HEAD_BYTES, CRC_BYTES))
+        headed = reached(self.count, HEAD_BYTES)
+        checked = reached(self.count, CRC_BYTES)
+        first = Mux(self.hello, BODY, HEAD)
         ends = Signal()
         with m.If(self.done), m.Switch(state):
             with m.Case(OPEN):
-                m.d.sync += state.eq(Mux(self.hello, BODY, HEAD))
+                m.d.sync += state.eq(first)
             with m.Case(HEAD):
                 m.d.comb += ends.eq(headed)
             with m.Case(BODY):
@@ -190,8 +215,11 @@ class SenderBuilder:
             with m.Case(CLOSE):
                 m.d.sync += state.eq(IDLE)
         with m.If(ends):
-            m.d.sync += [state.eq(state + 1), self.count.eq(0)]
-        with m.If(state == IDLE):
+            m.d.sync += [
+                state.eq(state + 1),
+                self.count.eq(0),
+            ]
+        with m.If(self.idle):
             m.d.sync += self.hello.eq(~ports.beats.valid)
             with m.If(ports.beats.valid | ports.send):
                 m.d.sync += state.eq(OPEN)

@@ -47,30 +47,35 @@ class SpiPort(SharedComponent):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        sck, deselected, mosi = Signal(), Signal(init=1), Signal()
+        sck = Signal()
+        deselected = Signal(init=1)
+        mosi = Signal()
         for name, pin, own, init in (
             ("clock", self.sck, sck, 0),
             ("select", self.cs_n, deselected, 1),
             ("data", self.mosi, mosi, 0),
         ):
             m.submodules[name] = FFSynchronizer(pin, own, init=init)
-        rises = sck & ~registered(m, sck, "before") & ~deselected
+        before = registered(m, sck, "before")
+        rises = sck & ~before & ~deselected
         # one byte goes out of this register while the other comes in
         shifted = Signal(BYTE, init=FILLER)
         number = Signal(range(BYTE))
         # what goes out is the first bit, or more, of a byte of the link's
         own = Signal()
         taken = Cat(mosi, shifted[:-1])
+        ends = number == BYTE - 1
         loads = Signal()
         m.d.comb += [
-            loads.eq(Mux(deselected, ~own, rises & (number == BYTE - 1))),
+            loads.eq(Mux(deselected, ~own, rises & ends)),
             self.i.ready.eq(loads),
             self.miso.eq(shifted[-1]),
             self.waits.eq(own | self.i.valid),
         ]
+        next_byte = Mux(self.i.valid, self.i.payload, FILLER)
         with m.If(loads):
             m.d.sync += [
-                shifted.eq(Mux(self.i.valid, self.i.payload, FILLER)),
+                shifted.eq(next_byte),
                 own.eq(self.i.valid),
             ]
         with m.Elif(rises):
@@ -79,8 +84,11 @@ class SpiPort(SharedComponent):
             m.d.sync += self.o.valid.eq(0)
         with m.If(rises):
             m.d.sync += number.eq(number + 1)
-            with m.If(number == BYTE - 1):
-                m.d.sync += [self.o.payload.eq(taken), self.o.valid.eq(1)]
+            with m.If(ends):
+                m.d.sync += [
+                    self.o.payload.eq(taken),
+                    self.o.valid.eq(1),
+                ]
         with m.If(deselected):
             m.d.sync += number.eq(0)
             with m.If((number != 0) & own):
