@@ -45,13 +45,5 @@ class EngineAccelerator(SharedComponent):
         nominal = tuple(program.parameters[word.name] for word in tasks.parameters)
         loader = ParameterLoader(tasks, program.core, nominal)
         instantiate(m, platform, "parameters", loader)
-        forward(m, self.i, loader.i)
-        forward(m, loader.tasks, cores.i)
-        forward(m, cores.o, loader.results)
-        forward(m, loader.o, self.o)
-        m.d.comb += [
-            loader.first.eq(cores.first),
-            loader.idle.eq(cores.idle),
-            cores.load.eq(loader.load),
-        ]
+        loader.stand_before(m, cores, self.i, self.o)
         return m

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdgen.protocol.loading import ADDRESS_BITS, DATA_BITS, TARGET_BITS
 from rbdgen.protocol.tasks import FUNCTION_BITS, TAG_BITS, TaskFormat
+from rbdgen_hw.engine.cores import EngineCores
 from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.library import SharedComponent, forward
 
@@ -41,6 +42,20 @@ class Loader(SharedComponent):
                 "load": Out(LOAD),
             }
         )
+
+    def stand_before(
+        self, outside: Module, cores: EngineCores, i: stream.Interface, o: stream.Interface
+    ) -> None:
+        """In ``outside``, connect this loader with the ``cores`` that it loads, and with the streams around both."""
+        forward(outside, i, self.i)
+        forward(outside, self.tasks, cores.i)
+        forward(outside, cores.o, self.results)
+        forward(outside, self.o, o)
+        outside.d.comb += [
+            self.first.eq(cores.first),
+            self.idle.eq(cores.idle),
+            cores.load.eq(self.load),
+        ]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -11,7 +11,7 @@ from rbdgen.machines.engine.resident import Resident
 from rbdgen_hw.engine.cores import EngineCores
 from rbdgen_hw.engine.loading import LOAD
 from rbdgen_hw.engine.programs import ProgramLoader
-from rbdgen_hw.library import SharedComponent, forward, instantiate
+from rbdgen_hw.library import SharedComponent, instantiate
 
 
 class ResidentEngine(SharedComponent):
@@ -38,14 +38,6 @@ class ResidentEngine(SharedComponent):
         loader = ProgramLoader(engine.tasks)
         instantiate(m, platform, "engine", cores)
         instantiate(m, platform, "programs", loader)
-        forward(m, self.i, loader.i)
-        forward(m, loader.tasks, cores.i)
-        forward(m, cores.o, loader.results)
-        forward(m, loader.o, self.o)
-        m.d.comb += [
-            loader.first.eq(cores.first),
-            loader.idle.eq(cores.idle),
-            cores.load.eq(loader.load),
-            self.load.eq(loader.load),
-        ]
+        loader.stand_before(m, cores, self.i, self.o)
+        m.d.comb += self.load.eq(loader.load)
         return m
