@@ -24,8 +24,9 @@ XC7 = Device(
     fabric=LUT6,
     synthesis="synth_xilinx -family xc7",
     parts={
-        "xc7a35tcpg236-1": Resources(multipliers=90, luts=20800, registers=41600, memories=50),
+        # the first is what the IP core is packaged for where nobody says
         "xc7a100tcsg324-1": Resources(multipliers=240, luts=63400, registers=126800, memories=135),
+        "xc7a35tcpg236-1": Resources(multipliers=90, luts=20800, registers=41600, memories=50),
         "xc7z020clg400-1": Resources(multipliers=220, luts=53200, registers=106400, memories=140),
     },
 )
