@@ -16,6 +16,7 @@ from rbdgen.host.programs import Program, read_program
 from rbdgen.host.spi import DEFAULT_HERTZ
 from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import optional_module
+from rbdgen.machines.engine.core import RoomError
 from rbdgen.machines.engine.resident import Resident, read_identity
 from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS
@@ -184,7 +185,26 @@ def _program(
     progress.stage("read robot")
     model = Setup(**(setup | given_setup(args))).load(robot)
     resolved = with_overrides(options, **named)
-    return compile_program(model, resolved, shape, engine.entries, progress.stage)
+    try:
+        return compile_program(model, resolved, shape, engine.entries, progress.stage)
+    except RoomError as error:
+        raise ConfigError(f"{error}; {_roomy(error, shape.core.lanes)}") from None
+
+
+def _roomy(lacking: RoomError, lanes: int) -> str:
+    """Boards whose engines have room for what was lacking. Those of fewer lanes need longer programs."""
+    boards, engines = (
+        optional_module("rbdgen_boards.board", "build"),
+        optional_module("rbdgen_boards.engines", "build"),
+    )
+    found = []
+    for name in engines.engine_boards():
+        core = engines.board_engine(boards.get_board(name)).core
+        if core.lanes >= lanes and lacking.fits(core):
+            found.append(name)
+    return (
+        f"these boards' engines have that: {', '.join(found)}" if found else "no board's has that"
+    )
 
 
 def _report(

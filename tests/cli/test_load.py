@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -100,6 +101,16 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["kv260"]["engine"] is None
     assert main(["boards"]) == 0
     assert "4 lanes" in capsys.readouterr().out
+
+
+def test_a_robot_that_is_too_large_is_told_boards_that_would_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with on_serial(EmulatedEngine(Resident(Core(depth=64)))) as (_, port, _baud):
+        status, _, said = told(["load", "ur5", "--functions", "id,fd", "--port", port], capsys)
+    assert status == 2
+    assert "more than there are; an engine with 512 would do" in said
+    assert re.search(r"these boards' engines have that: .*ulx3s_85f", said)
 
 
 @pytest.mark.parametrize("board", ["kv260", "nowhere"])

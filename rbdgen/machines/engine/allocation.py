@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
-from rbdgen.machines.engine.core import STORED, WRITTEN, Core
+from rbdgen.machines.engine.core import STORED, WRITTEN, Core, RoomError
 from rbdgen.machines.engine.scheduler import Schedule
 
 
@@ -139,9 +139,10 @@ def check_constants(constants: Constants, core: Core, rotating: int | None) -> i
     left = core.words - constants.words
     if left < (rotating or 1):
         others = "" if rotating is None else f", of which {rotating} are for other values,"
-        raise ConfigError(
+        raise RoomError(
             f"constants: {len(constants.places)} do not fit {core.banks} banks of {core.words} words{others} beside "
-            "what is there; use larger memories or fewer functions"
+            "what is there; use larger memories or fewer functions",
+            words=constants.words + (rotating or 1),
         )
     return rotating or left
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdgen.errors import ConfigError
 from rbdgen.ir.number_formats import Format
 from rbdgen.passes.formats import WIDEST
 
@@ -130,6 +131,18 @@ class Core:
     def point(self, head: int) -> int:
         """The largest binary point, a multiple of :data:`STEP`, that leaves ``head`` bits before it."""
         return (self.width - 1 - head) // STEP * STEP
+
+
+class RoomError(ConfigError):
+    """Something does not fit a core's memories; with as many words as are ``needed``, by its fields' names, it would."""
+
+    def __init__(self, message: str, **needed: int) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+    def fits(self, core: Core) -> bool:
+        """Whether a core has as many."""
+        return all(getattr(core, name) >= count for name, count in self.needed.items())
 
 
 def core_of(lanes: int, width: int) -> Core:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rbdgen.errors import ConfigError
-from rbdgen.machines.engine.core import STAGE_BITS, Core
+from rbdgen.machines.engine.core import STAGE_BITS, Core, RoomError
 from rbdgen.machines.engine.program import Program
 from rbdgen.protocol.loading import (
     ADDRESS_BITS,
@@ -115,9 +114,10 @@ class Limits:
                 pairs += own
             first[name] = like
         if len(pairs) > core.limits:
-            raise ConfigError(
+            raise RoomError(
                 f"operands: limits of {len(pairs)} are needed, and the engine has room for {core.limits}; ask for "
-                "fewer functions"
+                "fewer functions",
+                limits=len(pairs),
             )
         return cls(tuple(pairs), first)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
-from rbdgen.machines.engine.core import CIRCLING, ROOM, Core
+from rbdgen.machines.engine.core import CIRCLING, ROOM, Core, RoomError
 from rbdgen.machines.engine.jobs import Work
 from rbdgen.machines.engine.scheduler import Schedule
 
@@ -69,9 +69,10 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -
     depth = first + sum(schedule.interval for schedule in schedules.values())
     if depth > core.depth:
         needed = _rows(depth)
-        raise ConfigError(
+        raise RoomError(
             f"program: {depth} words are needed, {depth - core.depth} more than there are; an engine with {needed} "
-            "would do, or fewer functions"
+            "would do, or fewer functions",
+            depth=depth,
         )
     for name, schedule in schedules.items():
         operands = len(schedule.work.inputs)
@@ -85,9 +86,10 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -
         lacking = count + 1 - core.results
         if lacking > 0:
             needed = needed_core(core, schedules).results
-            raise ConfigError(
+            raise RoomError(
                 f"function {name!r}: its results need {count + 1} words, {lacking} more than there are; an engine with "
-                f"{needed} would do"
+                f"{needed} would do",
+                results=count + 1,
             )
         if schedule.work.repeats:
             _check_kept(core, name, schedule.work)
