@@ -134,7 +134,7 @@ class Core:
 
 
 class RoomError(ConfigError):
-    """Something does not fit a core's memories; with as many words as are ``needed``, by its fields' names, it would."""
+    """Something does not fit a core's memories; one with as many words as are ``needed``, by its fields, would do."""
 
     def __init__(self, message: str, **needed: int) -> None:
         super().__init__(message)
