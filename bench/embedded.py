@@ -21,8 +21,7 @@ from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.protocol.task_registers import REGISTER_BUSES
 from rbdgen_boards.ecp5 import SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
-from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
-from rbdgen_hw.engine.loading import LOAD
+from rbdgen_hw.emit import black_box, design_verilog, engine_verilog, registers_verilog
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.registers import register_name
 from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
@@ -34,11 +33,6 @@ LANES = (1, 4)
 CALLS = 20
 MEGAHERTZ = 50
 """At which cycles are told as microseconds."""
-BLACK_BOX = """(* blackbox *) module {name}(
-  input clk, rst, in_valid, output in_ready, input [31:0] in_payload, output out_valid, input out_ready,
-  output [31:0] out_payload{load}
-); endmodule
-"""
 MAIN = """\
 #include "{name}_embedded.h"
 #include "rbdgen_registers.h"
@@ -81,16 +75,11 @@ def logic(targets: Targets, args: argparse.Namespace) -> None:
     design = compile_robot(load_robot("ur5"), options)
     resident = Resident(Core(1, 1))
     rows = []
-    for what, hardware, text, load in (
-        ("of one robot (ur5 id), 1 lane", design, design_verilog(design), ""),
-        (
-            "without a program, 1 lane",
-            resident,
-            engine_verilog(resident),
-            f", output [{LOAD.size - 1}:0] load",
-        ),
+    for what, hardware, text in (
+        ("of one robot (ur5 id), 1 lane", design, design_verilog(design)),
+        ("without a program, 1 lane", resident, engine_verilog(resident)),
     ):
-        box = BLACK_BOX.format(name=hardware.name, load=load)
+        box = black_box(hardware)
         without, _ = tables({"engine.v": text}, hardware.name)
         for bus in REGISTER_BUSES:
             shell, top = (
