@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from rbdgen.emulated_engine import EmulatedEngine
-from rbdgen.errors import RbdgenWarning
+from rbdgen.errors import LinkError, RbdgenWarning
 from rbdgen.host.driver import Driver
+from rbdgen.host.engine import Engine
 from rbdgen.host.spi import SpiTransport
 from rbdgen.host.transport import Transport
 from rbdgen_hw.emit import engine_verilog, spi_verilog
@@ -60,3 +62,54 @@ def test_a_reset_is_seen_and_mended(board: Path) -> None:
         bus.process.send_signal(signal.SIGUSR1)
         with again:
             assert np.array_equal(arm.rnea(*q), wanted)
+
+
+class Cut:
+    """A way to a device that is cut after so many bytes."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner, self.left, self.came = inner, 1 << 40, 0
+
+    def write(self, data: bytes) -> None:
+        self.came += len(data)
+        self.inner.write(data[: self.left])
+        self.left = max(0, self.left - len(data))
+
+    def read(self) -> bytes:
+        return self.inner.read()
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.mark.slow
+def test_loads_that_are_torn_leave_the_old_program_or_none(board: Path) -> None:
+    """A step of a prime number of bytes, so that all places in packets are met."""
+    old, new = made("pendulum2", ("id", "m")), made("pendulum2", ("id",))
+    line = Cut(SpiTransport(SimulatedBus(board, 4.2), "bus", timeout=0.01))
+    Driver.open(old, line)
+    before = line.came
+    Driver.open(new, line)
+    whole = line.came - before
+    q = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 3, 2))
+    wanted = {
+        own.manifest.identity: Driver.open(own, EmulatedEngine(ENGINE)).rnea(*q)
+        for own in (old, new)
+    }
+    found = set()
+    for cut in range(0, whole + 499, 499):
+        Driver.open(old, line)
+        line.left = cut
+        with contextlib.suppress(LinkError):
+            Driver.open(new, line, patience=1, seconds=0.5)
+        line.left = 1 << 40
+        there = Engine.open(line).entries
+        found.add(there[0].identity if there else b"")
+        if there:
+            (own,) = [p for p in (old, new) if p.manifest.identity == there[0].identity]
+            # what is there is not loaded again
+            sent = line.came
+            assert np.array_equal(Driver.open(own, line).rnea(*q), wanted[own.manifest.identity])
+            assert line.came - sent < whole
+    assert found == {*wanted, b""}
+    line.close()
