@@ -189,7 +189,7 @@ IDENTITY_OFFSET = NONCE_BYTES + 1
 EPOCH_OFFSET = IDENTITY_OFFSET + IDENTITY_BYTES
 """In it, of the identity and of the epoch; nonce and version are at the beginning."""
 
-MINIMUM_BUFFER = 2048
+SMALLEST_BUFFER, MINIMUM_BUFFER = 1024, 2048
 """Bytes: one block memory of the smallest devices."""
 
 
@@ -200,7 +200,9 @@ def buffer_bytes(tasks: TaskFormat) -> int:
     words = [room.operands] if room else list(tasks.task_words.values())
     longest = max(map(tasks.task.packet_bytes, words)) + FRAME_BYTES
     whole = longest + 2 * (FRAME_BYTES + NONCE_BYTES) + 1 if room else 4 * longest
-    return max(MINIMUM_BUFFER, 1 << (whole - 1).bit_length())
+    # an engine for small devices has no memories for more than it needs
+    least = SMALLEST_BUFFER if room else MINIMUM_BUFFER
+    return max(least, 1 << (whole - 1).bit_length())
 
 
 def capacity(tasks: TaskFormat) -> int:

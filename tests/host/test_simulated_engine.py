@@ -116,3 +116,25 @@ def test_a_reset_is_seen_and_mended(device: str) -> None:
         transport.process.send_signal(signal.SIGUSR1)
         with again:
             assert np.array_equal(arm.rnea(*q), before)
+
+
+LEAN = Resident(Core(1, 1, words=512, depth=2048, results=256, limits=128, lean=True))
+
+
+@pytest.mark.slow
+def test_a_lean_one_answers_behind_its_link(tmp_path: Path) -> None:
+    """The link reads lengths from entries whose fields have no bit more than they need."""
+    texts = {"engine.v": engine_verilog(LEAN), "link.v": link_verilog(LEAN, LEAN.identity)}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    sources = [tmp_path / name for name in texts]
+    rtl = str(build_device(sources, f"{LEAN.name}_link", tmp_path / "build"))
+    options = Options(functions=("id", "fd"), machine="engine")
+    program = compile_program(load_robot("ur5"), options, LEAN)
+    states = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 200, 6))
+    found = []
+    for transport in (ProcessTransport([rtl]), EmulatedEngine(LEAN)):
+        with Driver.open(program, transport) as arm:
+            found.append([arm.rnea(*states), arm.forward_dynamics(*states)])
+    for got, wanted in zip(*found, strict=True):
+        assert np.array_equal(got, wanted)

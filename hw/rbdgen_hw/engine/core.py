@@ -64,7 +64,9 @@ class EngineCore(SharedComponent):
         self.datapath = Datapath(core, self.image.banks)
         instantiate(m, platform, "intake", self.intake)
         instantiate(m, platform, "datapath", self.datapath)
-        self.results = BypassFifo(core.width + 1, core.results, block=True)
+        # a lean core that is alone tells nobody where a result ends
+        self.tells = not core.lean or self.relay > 0
+        self.results = BypassFifo(core.width + self.tells, core.results, block=True)
         instantiate(m, platform, "results", self.results)
         told = self.beat.as_value()
         for k in range(self.relay):
@@ -207,7 +209,7 @@ class EngineCore(SharedComponent):
                 Cat(Mux(is_header, header, self.datapath.sent.as_unsigned()), ends)
             ),
             self.o.valid.eq(self.results.r_rdy),
-            self.o.payload.eq(self.results.r_data[:-1]),
-            self.last.eq(self.results.r_data[-1]),
+            self.o.payload.eq(self.results.r_data[: self.core.width]),
+            self.last.eq(self.results.r_data[-1] if self.tells else 0),
             self.results.r_en.eq(self.o.valid & self.o.ready),
         ]

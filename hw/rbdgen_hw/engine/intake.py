@@ -147,14 +147,14 @@ class Intake(SharedComponent):
         """Whether the word that was taken so many cycles ago is below its lower limit, and a cycle later whether it is
         above its upper one."""
         m, core = self.m, self.core
-        limits = Memory(shape=core.width + 1, depth=2 * core.limits, init=self.image.limits)
+        limits = Memory(shape=core.bound_bits, depth=2 * core.limits, init=self.image.limits)
         m.submodules.limits = limits
         writing, reading = limits.write_port(), limits.read_port()
         is_upper = registered(m, taken, "is_upper")
         m.d.comb += [
             writing.en.eq(self.load.on & (self.load.target == LIMIT)),
             writing.addr.eq(self.load.address),
-            writing.data.eq(self.load.data[: core.width + 1]),
+            writing.data.eq(self.load.data[: core.bound_bits]),
             reading.addr.eq(Cat(is_upper, number)),
         ]
         held = Signal(signed(core.width))

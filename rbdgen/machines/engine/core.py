@@ -73,6 +73,12 @@ class Core:
         return max(self.words - 1, 1).bit_length()
 
     @property
+    def bound_bits(self) -> int:
+        """Bits of an operand's limits, of which the upper one is the first number beyond the declared range: a lean
+        core has none that is beyond words."""
+        return self.width if self.lean else self.width + 1
+
+    @property
     def limit_bits(self) -> int:
         """Bits of the number of an operand's limits."""
         return max(self.limits - 1, 1).bit_length()

@@ -142,7 +142,11 @@ def writes(program: Program, functions: Mapping[str, FunctionFormat]) -> Iterato
     for number, (lower, upper) in enumerate(limits.pairs, program.place.limit):
         # what is below the second is inside: one comparison serves both
         for k, bound in enumerate((lower, upper + 1)):
-            yield Write(LIMIT, number << 1 | k, bound & (1 << core.width + 1) - 1)
+            if bound >> core.bound_bits - 1 not in (0, -1):
+                raise ConfigError(
+                    f"operands: a limit of {bound} does not fit {core.bound_bits} bits; use an engine that is not lean"
+                )
+            yield Write(LIMIT, number << 1 | k, bound & (1 << core.bound_bits) - 1)
     for name, routine in program.routines.items():
         start = program.place.word + program.start(name)
         values = {

@@ -106,7 +106,7 @@ class Memories:
     def outside(self, code: int, raw: np.ndarray) -> np.ndarray:
         """The tasks (n,) with an operand of ``raw`` (n, words) outside its limits."""
         first = 2 * self.entry(code, TASK_PART)["limits"]
-        limits = _signed(self.limits[first : first + 2 * raw.shape[1]], self.core.width + 1)
+        limits = _signed(self.limits[first : first + 2 * raw.shape[1]], self.core.bound_bits)
         bounds = limits.reshape(-1, 2)
         # the upper one is the first that is outside
         return np.any((raw < bounds[:, 0]) | (raw >= bounds[:, 1]), axis=1)

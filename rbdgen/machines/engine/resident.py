@@ -65,7 +65,11 @@ class Resident:
     def room(self) -> Room:
         """The longest packets that there may be."""
         # every operand has limits
-        return Room(min(self.core.waiting, self.core.limits), self.core.results)
+        core = self.core
+        if core.lean:
+            # numbers of words have no bit more than they need, in routines' entries as in the shells that read these
+            return Room(min(core.waiting - 1, core.limits), core.results - 1)
+        return Room(min(core.waiting, core.limits), core.results)
 
     @property
     def identity(self) -> bytes:

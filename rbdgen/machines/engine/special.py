@@ -51,8 +51,8 @@ EXACT = 34
 """Binary point at which the unit adds where no table's entry is added."""
 QUARTER = math.floor(math.pi / 2 * 2**SHORT + 0.5) / 2**SHORT
 """π/2 as the unit multiplies by it."""
-LEAN_ADDRESS_BITS = 8
-"""The same of a lean unit's. What the series leave out is then little more than the last place of a sine."""
+LEAN_ADDRESS_BITS = 7
+"""The same of a lean unit's. What the series leave out is then 4e-8 of a sine and 6e-8 of a reciprocal at most."""
 SINES, INVERSE, SIGN = "Sincos", "Inverse", "Sign"
 """Names of the calls' submodules, before their numbers."""
 LEAN = "Lean"

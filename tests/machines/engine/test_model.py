@@ -58,6 +58,19 @@ def test_any_core_will_do(lanes: int, banks: int, width: int) -> None:
     assert [differences(own, function) for function in ("fd", "m")] == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("lanes", "banks"), [(1, 1), (4, 2), pytest.param(2, 1, marks=pytest.mark.thorough)]
+)
+def test_a_lean_core_has_them_as_well(lanes: int, banks: int) -> None:
+    core = Core(lanes, banks, words=512, depth=8192, limits=128, lean=True)
+    functions = ("id", "fd", "minv")
+    own = mapped("ur5", functions, core)
+    check_program(own.program)
+    assert [differences(own, function) for function in functions] == [0, 0, 0]
+    # its words go into memories of whole columns
+    assert {1: 56, 2: 90, 4: 180}[lanes] == own.program.layout.bits
+
+
 @pytest.mark.parametrize("function", ["id", pytest.param("fd", marks=pytest.mark.thorough)])
 def test_a_floating_base(function: str) -> None:
     own = mapped("hyq", ("id", "fd"), base="floating")
