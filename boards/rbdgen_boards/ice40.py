@@ -14,6 +14,7 @@ from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Assumption, Clocking, Flow, Progress, Request, Routed, Timer
 from rbdgen_boards.models.ice40 import ICE40 as MODELS
+from rbdgen_boards.models.netlist_verilog import reduced
 from rbdgen_boards.reports import slowest_clock, slowest_lines
 from rbdgen_boards.synthesis import (
     AFTER_ROUTING,
@@ -42,6 +43,7 @@ USED = {
     "ICESTORM_RAM": "memories",
 }
 """nextpnr's names of what a board's resources are: a look-up table and a register are one cell."""
+TABLE_INPUTS = ("I0", "I1", "I2", "I3")
 LARGE = 4
 """Large memories that there are."""
 PLL_PAD = "35"
@@ -140,6 +142,7 @@ class Ice40(Flow):
         # a missed clock is no failure here: the next attempt follows from how far it was missed
         arguments += ["--freq", f"{request.clock:g}", "--seed", str(request.seed)]
         tools.run(NEXTPNR, [*arguments, "--timing-allow-fail"], directory, LOG)
+        _complete(directory / ROUTED_JSON)
         keep_netlist(directory / ROUTED_JSON, directory / AFTER_ROUTING, ROUTED_TOP, {})
         timer.step("bitstream")
         tools.run(ICEPACK, [PLACED, BITSTREAM], directory, "icepack.log")
@@ -156,6 +159,58 @@ class Ice40(Flow):
             timer.seconds,
             assumptions=ASSUMPTIONS,
         )
+
+
+def _complete(path: Path) -> None:
+    """Make of nextpnr's netlist one that says all: :func:`connect_clocks`, :func:`constants_apart`."""
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    cells = whole["modules"][ROUTED_TOP]["cells"]
+    connect_clocks(cells)
+    constants_apart(cells)
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+
+def constants_apart(cells: dict[str, Any]) -> int:
+    """Give constants that are made by tables beside a carry cells of their own, by which models know them. How many
+    there were."""
+    made: dict[str, Any] = {}
+    for name, cell in cells.items():
+        pins, parameters = cell["connections"], cell["parameters"]
+        if cell["type"] != "ICESTORM_LC" or not pins["O"] or int(parameters["DFF_ENABLE"], 2):
+            continue
+        if not int(parameters["CARRY_ENABLE"], 2):
+            continue
+        # an open input is zero
+        inputs = [pins[pin][0] if pins[pin] else "0" for pin in TABLE_INPUTS]
+        table, left = reduced(int(parameters["LUT_INIT"], 2), inputs)
+        value = {0: "0", (1 << (1 << len(left))) - 1: "1"}.get(table)
+        if value is not None:
+            own = {"LUT_INIT": value * 16}
+            made[f"{name}_constant"] = {
+                "type": "ICESTORM_LC",
+                "parameters": own,
+                "connections": {"O": pins["O"]},
+            }
+            pins["O"] = []
+    cells |= made
+    return len(made)
+
+
+def connect_clocks(cells: Mapping[str, Any]) -> None:
+    """Connect in nextpnr's netlist what it leaves open, as wires of their own lead there: a PLL to its pad, and the
+    buffer of its clock to it."""
+    every = list(cells.values())
+    plls = [cell["connections"] for cell in every if cell["type"] == "ICESTORM_PLL"]
+    pads = [cell["connections"] for cell in every if cell["type"] == "SB_IO"]
+    buffers = [cell["connections"] for cell in every if cell["type"] == "SB_GB"]
+    highest = max(bit for cell in every for bits in cell["connections"].values() for bit in bits)
+    for number, pll in enumerate(plls, highest + 1):
+        if not pll["REFERENCECLK"]:
+            # of the pads that lead nowhere else the one without an output, either
+            (pad,) = (p for p in pads if not p.get("D_IN_0") and not p.get("D_OUT_0"))
+            pll["REFERENCECLK"] = pad["PACKAGE_PIN"]
+        (buffer,) = (b for b in buffers if not b["USER_SIGNAL_TO_GLOBAL_BUFFER"])
+        pll["PLLOUT_A_GLOBAL"] = buffer["USER_SIGNAL_TO_GLOBAL_BUFFER"] = [number]
 
 
 def _oscillator(board: Board) -> Clocking:

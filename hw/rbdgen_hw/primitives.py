@@ -285,6 +285,29 @@ def _multalu27x18(
     )
 
 
+GW2A_REGISTERS = {
+    1: ("OUT_REG",),
+    2: ("AREG", "BREG", "OUT_REG"),
+    3: ("AREG", "BREG", "PIPE_REG", "OUT_REG"),
+}
+"""Registers of Gowin GW2A's block that make so many in a row."""
+
+
+def _mult18x18(name: str, registers: int, a: str, b: str, p: str, signs: tuple[bool, bool]) -> str:
+    """Gowin GW2A's MULT18X18 of two signed operands, which come by its own pins (UG287)."""
+    kept = GW2A_REGISTERS[registers]
+    parameters = [
+        f".{register}(1'b{int(register in kept)})"
+        for register in ("AREG", "BREG", "OUT_REG", "PIPE_REG")
+    ]
+    pins = [f".A({a})", f".B({b})", f".DOUT({p})", ".ASIGN(1'b1)", ".BSIGN(1'b1)"]
+    pins += [".ASEL(1'b0)", ".BSEL(1'b0)", ".CE(1'b1)", ".CLK(clk)", ".RESET(1'b0)"]
+    return (
+        f'  MULT18X18 #(\n    {", ".join(parameters)}, .MULT_RESET_MODE("SYNC")\n  ) {name} (\n'
+        f"    {', '.join(pins)}\n  );\n"
+    )
+
+
 ICE40_REGISTERS = {
     1: ("PIPELINE_16x16_MULT_REG2",),
     2: ("A_REG", "B_REG", "PIPELINE_16x16_MULT_REG2"),
@@ -455,6 +478,7 @@ def _parts(bits: int, width: int, unsigned: bool) -> list[tuple[int, int, bool]]
 PRIMITIVES = {
     "ecp5": Primitive((18, 18), 36, _mult18x18d, tuple(ECP5_REGISTERS), chains),
     "gowin": Primitive((27, 18), 48, _multalu27x18, tuple(GOWIN_REGISTERS), alus),
+    "gw2a": Primitive((18, 18), 36, _mult18x18, tuple(GW2A_REGISTERS), alus),
     "ice40": Primitive((16, 16), 32, _sb_mac16, tuple(ICE40_REGISTERS), large_memories, True),
 }
 """By flow."""

@@ -51,9 +51,10 @@ GW5A = Device(
     routable=ROUTABLE,
     synthesis="synth_gowin -family gw5a",
     parts={
+        "GW5A-LV25MG121NC1/I0": Resources(multipliers=28, luts=23040, registers=23040, memories=56),
         "GW5AST-LV138FPG676AC1/I0": Resources(
             multipliers=298, luts=138240, registers=138240, memories=340
-        )
+        ),
     },
 )
 FAMILY = (GW5A,)

@@ -88,3 +88,43 @@ module ALU(output SUM, COUT, input I0, I1, I3, CIN);
   assign COUT = propagates ? CIN : I0;
   initial if (ALU_MODE != 2) $fatal(1, "ALU: mode %0d is not modelled", ALU_MODE);
 endmodule
+
+// Gowin GW2A's product of 18 x 18 bits (UG287): registers before it, inside, and behind it.
+module MULT18X18(
+    input [17:0] A, input [17:0] B, input ASIGN, BSIGN, ASEL, BSEL, CE, CLK, RESET, output [35:0] DOUT
+);
+  parameter AREG = 1'b0, BREG = 1'b0, OUT_REG = 1'b0, PIPE_REG = 1'b0, MULT_RESET_MODE = "SYNC";
+  reg signed [18:0] a, b;
+  reg signed [37:0] amid, behind;
+  wire signed [18:0] first = {ASIGN & A[17], A}, second = {BSIGN & B[17], B};
+  wire signed [18:0] x = AREG ? a : first, y = BREG ? b : second;
+  wire signed [37:0] product = x * y, piped = PIPE_REG ? amid : product;
+  always @(posedge CLK) if (CE) begin
+    a <= first;
+    b <= second;
+    amid <= product;
+    behind <= piped;
+  end
+  assign DOUT = OUT_REG ? behind : piped;
+endmodule
+
+// Lattice iCE40 UltraPlus's block as a product of 16 x 16 bits (FPGA-TN-02007).
+module SB_MAC16(
+    input [15:0] A, input [15:0] B, input [15:0] C, input [15:0] D, output [31:0] O, input CLK, CE,
+    input AHOLD, BHOLD, CHOLD, DHOLD, IRSTTOP, IRSTBOT, ORSTTOP, ORSTBOT, OLOADTOP, OLOADBOT, ADDSUBTOP, ADDSUBBOT,
+    input OHOLDTOP, OHOLDBOT, CI, ACCUMCI, SIGNEXTIN
+);
+  parameter A_REG = 1'b0, B_REG = 1'b0, PIPELINE_16x16_MULT_REG2 = 1'b0, A_SIGNED = 1'b0, B_SIGNED = 1'b0;
+  parameter TOPOUTPUT_SELECT = 2'b00, BOTOUTPUT_SELECT = 2'b00;
+  reg signed [16:0] a, b;
+  reg signed [33:0] behind;
+  wire signed [16:0] first = {A_SIGNED & A[15], A}, second = {B_SIGNED & B[15], B};
+  wire signed [16:0] x = A_REG ? a : first, y = B_REG ? b : second;
+  wire signed [33:0] product = x * y;
+  always @(posedge CLK) if (CE) begin
+    a <= first;
+    b <= second;
+    behind <= product;
+  end
+  assign O = TOPOUTPUT_SELECT != 3 | BOTOUTPUT_SELECT != 3 ? 32'bx : PIPELINE_16x16_MULT_REG2 ? behind : product;
+endmodule

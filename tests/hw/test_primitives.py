@@ -66,8 +66,9 @@ def test_an_accelerator_of_blocks_is_the_same(
 def test_other_registers_stay(flow: str) -> None:
     for registers in range(min(PRIMITIVES[flow].registers)):
         assert PRIMITIVES[flow].module("m", 18, 18, registers) is None
-    # the third register in a row of Gowin's block is not to be had, see GOWIN_REGISTERS
-    assert ("always" in (PRIMITIVES[flow].module("m", 18, 18, 3) or "")) == (flow == "gowin")
+    # the third register in a row of these blocks is not to be had, see GOWIN_REGISTERS
+    two = flow in ("gowin", "ice40")
+    assert ("always" in (PRIMITIVES[flow].module("m", 18, 18, 3) or "")) == two
     assert overrides("module x_product_18x18_r2(a, b);\n", "no such flow") == ""
 
 
@@ -88,9 +89,9 @@ def test_products_of_all_widths(
 ) -> None:
     a, b = widths
     text = PRIMITIVES[flow].module("dut", a, b, registers)
-    device = {"ecp5": DEVICES["ecp5"], "gowin": DEVICES["gw5a"]}[flow]
+    device = DEVICES[{"gowin": "gw5a", "ice40": "ice40up"}.get(flow, flow)]
     assert text is not None
-    assert len(re.findall(r"^  MULT", text, re.M)) == device.blocks(a, b)
+    assert len(re.findall(r"^  (?:MULT|SB_MAC16)", text, re.M)) == device.blocks(a, b)
     rng = random.Random(a * b)
     extremes = [
         (x, y)

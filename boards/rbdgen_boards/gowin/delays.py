@@ -233,7 +233,7 @@ Gowin's own analysis of a design for it prints them (version 1.9.10, GW5AST-LV13
 0 °C; reports in sipeed/TangMega-138KPro-example, ``sfp+/customized_phy/10.3125G/impl/pnr``). For a set or reset with
 the clock it is that of a clear. Of look-up tables the same reports have up to 0.579 ns, where a derated one takes
 0.712 ns."""
-MULTIPLIERS, MEMORIES = ("MULTALU27X18",), ("SP", "SDP", "DP", "ROM")
+MULTIPLIERS, MEMORIES = ("MULTALU27X18", "MULT18X18"), ("SP", "SDP", "DP", "ROM")
 """Their types of cells."""
 KNOWN = Supplement(
     {"LUT4": {pin: real(delay) for pin, delay in LUT4.items()}},
@@ -248,18 +248,18 @@ DERATED = "derating"
 """In a report: how much longer its times are than nextpnr's."""
 
 
-def derated_report(report: dict[str, Any]) -> dict[str, Any]:
-    """nextpnr's ``report`` in the time of the part. ValueError for one that is."""
+def derated_report(report: dict[str, Any], derating: float = DERATING) -> dict[str, Any]:
+    """nextpnr's ``report`` in the time of the part, which takes so many times as long. ValueError for one that is."""
     if DERATED in report:
         raise ValueError("report: must be in nextpnr's time, is in the part's")
     clocks = {}
     for name, clock in report["fmax"].items():
-        clocks[name] = {key: megahertz / DERATING for key, megahertz in clock.items()}
+        clocks[name] = {key: megahertz / derating for key, megahertz in clock.items()}
     paths = []
     for path in report["critical_paths"]:
-        steps = [step | {"delay": real(step["delay"])} for step in path["path"]]
+        steps = [step | {"delay": step["delay"] * derating} for step in path["path"]]
         paths.append(path | {"path": steps})
-    return report | {DERATED: DERATING, "fmax": clocks, "critical_paths": paths}
+    return report | {DERATED: derating, "fmax": clocks, "critical_paths": paths}
 
 
 def assumptions(delays: Delays) -> tuple[Assumption, ...]:

@@ -1,30 +1,43 @@
 """Gowin GW5A: Yosys, nextpnr-himbaechel, gowin_pack from apycula, and the changes of netlists that nextpnr needs.
 
-These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own clock, whatever routing would allow.
+These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own clock, or a half or a quarter of it,
+whatever routing would allow.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rbdgen.devices.gw5a import DERATING, GW5A
+from rbdgen.devices.gw2a import GW2A
+from rbdgen.devices.gw5a import DERATING, GW5A, MULTIPLIER_OUTPUT, MULTIPLIER_SETUP
 from rbdgen.errors import ConfigError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Timer
+from rbdgen_boards.flow import Assumption, Clocking, Flow, Progress, Request, Routed, Timer
 from rbdgen_boards.gowin.delays import (
     KNOWN,
+    LUT4,
+    MEMORY,
     MULTIPLIER,
-    aim,
+    MULTIPLIERS,
+    Clocked,
     assumptions,
     derated_report,
     with_delays,
 )
-from rbdgen_boards.gowin.paths import read_delays, slowest_path
+from rbdgen_boards.gowin.delays import MEMORIES as MEMORIES_TIMED
+from rbdgen_boards.gowin.paths import (
+    Delays,
+    Supplement,
+    paths_through,
+    read_delays,
+    slowest_path,
+)
 from rbdgen_boards.gowin.placement import FIRST, lead_carries, registers_to_sums
 from rbdgen_boards.models.gowin import GOWIN as MODELS
 from rbdgen_boards.synthesis import (
@@ -68,7 +81,7 @@ def used_cells(count: Mapping[str, int]) -> dict[str, int]:
     """A netlist's cells, counted by type, as resources of the board."""
     used: dict[str, int] = dict.fromkeys(("multipliers", "luts", "registers", "memories"), 0)
     for cell, number in count.items():
-        if cell == "MULTALU27X18":
+        if cell in MULTIPLIERS:
             used["multipliers"] += number
         elif cell in TABLES:
             used["luts"] += number
@@ -141,6 +154,7 @@ GOWIN_PACK = Tool("gowin_pack", "apycula", "gowin_pack", "rbdgen_boards.gowin.pa
 """Later versions know no multipliers of the GW5AST-138."""
 USED = {
     "MULTALU27X18": "multipliers",
+    "MULT18X18": "multipliers",
     "LUT4": "luts",
     "ALU": "luts",
     "DFF": "registers",
@@ -171,6 +185,10 @@ SYNTHESIS = Synthesis(
 """Yosys's command. Its wide look-up tables take more of the small ones, and tie cells together that are better placed
 apart. Its registers with an enable have a reset as well, which for most is a constant that takes a wire of the fabric
 to get there; the device's have none unless it is switched on."""
+WITHOUT_SMALL_MEMORIES = ("GW5A-25A",)
+"""Families of whose memories in look-up tables nextpnr's database has none."""
+FAMILY_OPTIONS = {"GW5A-25A": ("sspi_as_gpio",)}
+"""What nextpnr is told of a family's pins, as gowin_pack takes it for granted."""
 DENSITY = 0.3
 """Share of each kind of cell's places that the placer fills: it takes look-up tables, sums and registers for neighbours
 of different kinds, but in this family they take each other's places."""
@@ -194,6 +212,21 @@ DELAYS = "delays.sdf"
 BITSTREAM = "bitstream.fs"
 
 
+SLOWEST = 3
+"""How often a clock is halved at most."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Delays of a family: what nextpnr is told of its ``multiplier``, what is ``known`` beside its files, by how much
+    the part takes longer than nextpnr's table (``derating``), and the ``assumptions`` that a design rests on."""
+
+    multiplier: Clocked
+    known: Supplement
+    derating: float
+    assumptions: Callable[[Delays], tuple[Assumption, ...]]
+
+
 class Gowin(Flow):
     """GW5A with tools from PyPI."""
 
@@ -206,17 +239,28 @@ class Gowin(Flow):
     multiplier = "gowin"
     models = MODELS
     syntheses: ClassVar = {"gw5a": SYNTHESIS}
+    synthesis: ClassVar = SYNTHESIS
+    times: ClassVar = Times(MULTIPLIER, KNOWN, DERATING, assumptions)
 
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
-        return Clocking("", "  assign clock = clk;\n  assign settled = 1'b1;\n", board.clock)
+        steps = 0
+        # a design that is not to be faster gets the board's clock divided by registers
+        while not board.fixed_clock and board.clock / 2 ** (steps + 1) >= clock and steps < SLOWEST:
+            steps += 1
+        lines = "  wire divided0 = clk;\n"
+        for k in range(steps):
+            lines += f"  reg divided{k + 1} = 1'b0;\n"
+            lines += f"  always @(posedge divided{k}) divided{k + 1} <= ~divided{k + 1};\n"
+        lines += f"  assign clock = divided{steps};\n  assign settled = 1'b1;\n"
+        return Clocking("", lines, board.clock / 2**steps)
 
     def build(self, request: Request, directory: Path, progress: Progress) -> Routed:
         family = request.board.vendor[FAMILY]
         timer = Timer(progress)
         timer.step("synthesis")
-        _synthesise(request, directory)
+        _synthesise(request, self.synthesis, directory)
         timer.step(f"place and route at {request.clock:g} MHz")
-        _place_and_route(request, family, directory)
+        _place_and_route(request, family, self.times, directory)
         timer.step("bitstream")
         pack = ["-d", family, "-o", BITSTREAM, ROUTED]
         tools.run(GOWIN_PACK, pack, directory, "gowin_pack.log")
@@ -226,18 +270,20 @@ class Gowin(Flow):
         with (directory / DELAYS).open(encoding="utf-8") as delays:
             # the mark before sums was for nextpnr's order of placing only
             named = (line.replace(FIRST, "") for line in delays)
-            known = read_delays(named, KNOWN, DERATING)
+            known = read_delays(named, self.times.known, self.times.derating)
         (directory / DELAYS).unlink()
         period, path = slowest_path(known)
-        rests_on = assumptions(known)
+        rests_on = self.times.assumptions(known)
         timer.stop()
         return Routed(1e3 / period, _used(directory), path, BITSTREAM, timer.seconds, rests_on)
 
 
-def _synthesise(request: Request, directory: Path) -> None:
+def _synthesise(request: Request, own: Synthesis, directory: Path) -> None:
     """The netlist and the constraints that nextpnr reads. ConfigError if the board has no room for them."""
     board = request.board
-    synthesise(directory, request.sources, request.overrides, SYNTHESIS)
+    without = board.vendor[FAMILY] in WITHOUT_SMALL_MEMORIES
+    how = replace(own, command=f"{own.command} -nolutram") if without else own
+    synthesise(directory, request.sources, request.overrides, how)
     design = _read(directory / NETLIST)
     netlist = design["modules"][TOP]["cells"]
     used = used_cells(cells(directory))
@@ -264,18 +310,26 @@ def require_places(board: Board, luts: int, kept: int) -> None:
         )
 
 
-def _place_and_route(request: Request, family: str, directory: Path) -> None:
+def _place_and_route(request: Request, family: str, times: Times, directory: Path) -> None:
     """nextpnr twice: it places, registers move beside their sums, it routes what it reads back."""
     how = ["--device", request.board.part]
     how += ["--vopt", f"family={family}", "--vopt", f"cst={CONSTRAINTS}"]
+    for option in FAMILY_OPTIONS.get(family, ()):
+        how += ["--vopt", option]
     # a missed clock is no failure here: the next attempt follows from how far it was missed
-    how += ["--freq", f"{aim(request.clock):g}", "--seed", str(request.seed), "--timing-allow-fail"]
+    how += [
+        "--freq",
+        f"{request.clock * times.derating:g}",
+        "--seed",
+        str(request.seed),
+        "--timing-allow-fail",
+    ]
     how += ["--placer-heap-beta", f"{DENSITY:g}", "--placer-heap-timingweight", f"{URGENCY}"]
     how += ["--router", ROUTER]
     known = tools.data(NEXTPNR, f"share/himbaechel/gowin/chipdb-{family}.bin")
     # a native nextpnr has its database in itself, and times no multipliers
     if known is not None:
-        (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), MULTIPLIER))
+        (directory / DATABASE).write_bytes(with_delays(known.read_bytes(), times.multiplier))
         how += ["--chipdb", DATABASE]
     place = ["--json", NETLIST, "--write", PLACED, "--no-route"]
     tools.run(NEXTPNR, [*how, *place], directory, PLACEMENT_LOG)
@@ -288,7 +342,66 @@ def _place_and_route(request: Request, family: str, directory: Path) -> None:
     for name in (DATABASE, PLACED):
         (directory / name).unlink(missing_ok=True)
     report = (directory / REPORT).read_text(encoding="utf-8").replace(FIRST, "")
-    _write(directory / REPORT, derated_report(json.loads(report)))
+    _write(directory / REPORT, derated_report(json.loads(report), times.derating))
+
+
+GW2A_MULTIPLIER = Clocked(
+    "MULT18X1800",
+    "CLK0",
+    ("CLK", "CE", "RESET"),
+    setup=MULTIPLIER_SETUP,
+    output=MULTIPLIER_OUTPUT,
+)
+"""What nextpnr is told of a GW2A's multipliers."""
+GW2A_KNOWN = Supplement(
+    {"LUT4": dict(LUT4)},
+    {
+        **dict.fromkeys(MULTIPLIERS, (MULTIPLIER_OUTPUT, MULTIPLIER_SETUP)),
+        **dict.fromkeys(MEMORIES_TIMED, MEMORY),
+    },
+)
+
+
+def gw2a_assumptions(delays: Delays) -> tuple[Assumption, ...]:
+    """Assumptions that the clock of a GW2A's design with these ``delays`` rests on."""
+    multipliers, memories = (
+        paths_through(delays, MULTIPLIERS),
+        paths_through(delays, MEMORIES_TIMED),
+    )
+    return (
+        Assumption(
+            "multiplier blocks",
+            f"{MULTIPLIER_OUTPUT:g} ns behind their clock, {MULTIPLIER_SETUP:g} ns before it",
+            "a guess: nothing is published",
+            multipliers[0],
+            round(multipliers[1], 3),
+        ),
+        Assumption(
+            "block memories",
+            f"{MEMORY[0]:.2f} ns behind their clock, {MEMORY[1]:.2f} ns before it",
+            "apycula's table for C8/I7; nextpnr does not time them",
+            memories[0],
+            round(memories[1], 3),
+        ),
+        Assumption(
+            "clock network",
+            "the clock comes to all registers at once, without jitter",
+            "neither nextpnr nor apycula's table counts more",
+        ),
+    )
+
+
+GW2A_SYNTHESIS = replace(SYNTHESIS, command=f"{GW2A.synthesis} -nowidelut")
+
+
+class Gw2a(Gowin):
+    """GW2A with the same tools. Its speed grade is that of nextpnr's table."""
+
+    name = "gw2a"
+    multiplier = "gw2a"
+    syntheses: ClassVar = {"gw2a": GW2A_SYNTHESIS}
+    synthesis: ClassVar = GW2A_SYNTHESIS
+    times: ClassVar = Times(GW2A_MULTIPLIER, GW2A_KNOWN, 1.0, gw2a_assumptions)
 
 
 def _used(directory: Path) -> dict[str, int]:

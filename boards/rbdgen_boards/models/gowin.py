@@ -121,6 +121,44 @@ def multalu27x18(cell: Cell, text: Text) -> None:
     text.assign_vector(cell.outputs("DOUT", SUM), text.named(total, SUM))
 
 
+FACTOR = 18
+GW2A_OTHERS = ("ASIGN_REG", "BSIGN_REG", "SOA_REG")
+"""Parameters of which no other value than zero has a model."""
+GW2A_OPEN = ("SIA", "SIB", "SOA", "SOB")
+"""Pins of other blocks beside it."""
+
+
+def mult18x18(cell: Cell, text: Text) -> None:
+    """A GW2A's product with the registers that :mod:`rbdgen_hw.primitives` asks for."""
+    cell.one_of("MULT_RESET_MODE", "SYNC")
+    for parameter in GW2A_OTHERS:
+        if cell.number(parameter, 0):
+            raise cell.error(f"{parameter} has no model unless it is 0")
+    for pin, value in {
+        "ASIGN": "1",
+        "BSIGN": "1",
+        "CE": "1",
+        "ASEL": "0",
+        "BSEL": "0",
+        "RESET": "0",
+    }.items():
+        cell.require(pin, value, value)
+    for pin in GW2A_OPEN:
+        cell.ignore(pin, *(f"{pin}{k}" for k in range(FACTOR)))
+    clock = text.value(cell.net("CLK"))
+
+    def behind(register: str, value: str, width: int) -> str:
+        if cell.number(register, 0):
+            return text.clocked(clock, value, width)
+        return text.named(value, width)
+
+    first = behind("AREG", _operand(cell, text, "A", FACTOR), FACTOR)
+    second = behind("BREG", _operand(cell, text, "B", FACTOR), FACTOR)
+    product = behind("PIPE_REG", f"{first} * {second}", 2 * FACTOR)
+    product = behind("OUT_REG", product, 2 * FACTOR)
+    text.assign_vector(cell.outputs("DOUT", 2 * FACTOR), product)
+
+
 def _operand(cell: Cell, text: Text, pin: str, width: int) -> str:
     bits = cell.bus(pin, width)
     return f"$signed({text.vector(bits)})"
@@ -288,6 +326,7 @@ GOWIN = Models(
         **dict.fromkeys(("SDPB", "SDPX9B", "SDP"), gowin_memories.one_way),
         **dict.fromkeys(("pROM", "pROMX9", "ROM"), gowin_memories.constant),
         "MULTALU27X18": multalu27x18,
+        "MULT18X18": mult18x18,
     },
     constants=("VCC", "GOWIN_VCC", "GND", "GOWIN_GND"),
     silent=("$scopeinfo", "SPINE_SELECT", "PINCFG"),

@@ -301,7 +301,7 @@ PLL_RATES = (
     *("DELAY_ADJUSTMENT_MODE_RELATIVE", "FDA_FEEDBACK", "FDA_RELATIVE", "SHIFTREG_DIV_MODE"),
     *("PLLOUT_SELECT", "PLLOUT_SELECT_A", "PLLOUT_SELECT_B", "ENABLE_ICEGATE", "TEST_MODE"),
     *("ENABLE_ICEGATE_PORTA", "ENABLE_ICEGATE_PORTB", "PLLTYPE", "EXTERNAL_DIVIDE_FACTOR"),
-    *("DELAY_ADJMODE_FB", "DELAY_ADJMODE_REL"),
+    *("DELAY_ADJMODE_FB", "DELAY_ADJMODE_REL", "SHIFTREG_DIVMODE"),
 )
 """Parameters that say at what rate, and when."""
 PLL_UNUSED = (
@@ -309,19 +309,20 @@ PLL_UNUSED = (
     *(f"DYNAMICDELAY_{k}" for k in range(8)),
     "DYNAMICDELAY",
 )
+PLL_SOURCES = ("PACKAGEPIN", "REFERENCECLK")
+PLL_OUTPUTS = ("PLLOUTCORE", "PLLOUTGLOBAL", "PLLOUT_A", "PLLOUT_A_GLOBAL")
 
 
-def pll(cell: Cell) -> list[tuple[int | None, Bit]]:
-    """A clock generator, of Yosys's or of nextpnr's."""
-    cell.require("RESETB", "1", "1")
-    cell.require("BYPASS", "0", "0")
-    cell.ignore(*PLL_RATES, *PLL_UNUSED)
-    source = cell.net("PACKAGEPIN", LOW)
-    for pin in ("REFERENCECLK",):
-        if source == LOW:
-            source = cell.net(pin, LOW)
-    outputs = ("PLLOUTCORE", "PLLOUTGLOBAL", "PLLOUT_A", "PLLOUT_A_GLOBAL")
-    return [*((cell.output(pin), source) for pin in outputs), (cell.output("LOCK"), "1")]
+def pll(cell: Cell, text: Text) -> None:
+    """A clock generator, of Yosys's or of nextpnr's, settled while it is not reset."""
+    cell.ignore(*PLL_RATES, *PLL_UNUSED, "BYPASS")
+    source = next(pin for pin in (*PLL_SOURCES, "") if not pin or cell.has(pin))
+    if not source:
+        raise cell.error("has no clock to begin with")
+    clock = text.value(cell.net(source))
+    for pin in PLL_OUTPUTS:
+        text.assign(cell.output(pin), clock)
+    text.assign(cell.output("LOCK"), text.value(cell.net("RESETB", "1")))
 
 
 def clock_buffer(cell: Cell) -> list[tuple[int | None, Bit]]:
@@ -330,14 +331,16 @@ def clock_buffer(cell: Cell) -> list[tuple[int | None, Bit]]:
     return [(cell.output("GLOBAL_BUFFER_OUTPUT"), source)]
 
 
-INPUT_PIN, OUTPUT_PIN = "000001", "011001"
+INPUT_PIN, OUTPUT_PIN = 0b000001, 0b011001
 """Types of pads: a plain input, and a plain output."""
 
 
 def pad(cell: Cell) -> list[tuple[int | None, Bit]]:
     """An input or an output."""
     cell.ignore("PULLUP", "NEG_TRIGGER", "IO_STANDARD")
-    kind = cell.one_of("PIN_TYPE", INPUT_PIN, OUTPUT_PIN)
+    kind = cell.number("PIN_TYPE")
+    if kind not in (INPUT_PIN, OUTPUT_PIN):
+        raise cell.error(f"PIN_TYPE={kind:06b} has no model")
     if kind == INPUT_PIN:
         return [(cell.output("D_IN_0"), cell.net("PACKAGE_PIN"))]
     return [(cell.output("PACKAGE_PIN"), cell.net("D_OUT_0"))]
@@ -356,11 +359,9 @@ ICE40 = Models(
         "ICESTORM_LC": constant_cell,
         "SB_IO": pad,
         "SB_GB": clock_buffer,
-        "SB_PLL40_CORE": pll,
-        "SB_PLL40_PAD": pll,
-        "ICESTORM_PLL": pll,
     },
     cells={
+        **dict.fromkeys(("SB_PLL40_CORE", "SB_PLL40_PAD", "ICESTORM_PLL"), pll),
         "SB_LUT4": lut4,
         "SB_CARRY": carry,
         **dict.fromkeys(_kinds(), register),
