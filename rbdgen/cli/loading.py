@@ -10,6 +10,7 @@ from typing import Any
 from rbdgen import flashing
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup, verified_tasks
 from rbdgen.cli.console import Reporter, print_result, reporter
+from rbdgen.cli.fitting import fitting
 from rbdgen.errors import ConfigError
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import Program, read_program
@@ -54,8 +55,27 @@ def boards(args: argparse.Namespace) -> None:
             }
         )
     head = ["board", "part", "multipliers", "link", "engine"]
+    if args.robot is not None:
+        head.append(f"of {args.robot}")
+        _add_fitting(rows, args.robot)
     text = table(head, [[*_board(row)] for row in rows])
     print_result(args, {"schema": "rbdgen.boards/1", "boards": rows}, text)
+
+
+def _add_fitting(rows: list[dict[str, Any]], robot: str) -> None:
+    """Add to boards' rows what of a robot's functions their engines have room for."""
+    known = optional_module("rbdgen_boards.board", "build")
+    engines = optional_module("rbdgen_boards.engines", "build")
+    shapes = {
+        row["name"]: engines.board_engine(known.get_board(row["name"]))
+        for row in rows
+        if row["engine"]
+    }
+    with reporter() as progress:
+        found = fitting(Setup().load(robot), shapes, progress.stage)
+    for row in rows:
+        own = found.get(row["name"])
+        row["fits"] = {"functions": list(own.functions), "all": own.all} if own else None
 
 
 def _new(name: str) -> tuple[dict[str, Any], str]:
@@ -83,7 +103,11 @@ def _board(row: dict[str, Any]) -> list[Any]:
     engine = row["engine"]
     said = f"{engine['lanes']} lanes" if engine else ""
     link = row["link"].removeprefix("a ").removeprefix("the ")
-    return [row["name"], row["part"], row["multipliers"], link, said]
+    cells = [row["name"], row["part"], row["multipliers"], link, said]
+    if "fits" in row:
+        own = row["fits"] or {"functions": [], "all": False}
+        cells.append("all" if own["all"] else " ".join(own["functions"]))
+    return cells
 
 
 def flash(args: argparse.Namespace) -> None:

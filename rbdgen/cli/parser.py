@@ -103,7 +103,10 @@ def add_boards(verb: Verb) -> None:
     parser = verb(
         "boards",
         "List the boards: what they have, their link, and whether an engine is made for them.",
-        "  rbdgen boards\n  rbdgen boards --json\n  rbdgen boards --new my_board",
+        "  rbdgen boards\n  rbdgen boards --json\n  rbdgen boards --robot iiwa14\n  rbdgen boards --new my_board",
+    )
+    parser.add_argument(
+        "--robot", metavar="ROBOT", help="what of its functions each board's engine has room for"
     )
     parser.add_argument(
         "--new", metavar="NAME", help="write NAME.toml, a board's file with all keys explained"

@@ -99,6 +99,7 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in json.loads(out)["boards"]}
     assert rows["ulx3s_85f"]["engine"]["lanes"] == 4
     assert rows["kv260"]["engine"] is None
+    assert rows["colorlight_i5"]["engine"]["lean"] is True
     assert main(["boards"]) == 0
     assert "4 lanes" in capsys.readouterr().out
 

@@ -1,0 +1,69 @@
+"""What of a robot's functions the engines of boards have room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from rbdgen.compiler.design import Design
+from rbdgen.compiler.engines import prepare, resident_design
+from rbdgen.functions.registry import common
+from rbdgen.machines.engine.core import Core
+from rbdgen.machines.engine.loading import Limits
+from rbdgen.machines.engine.resident import Resident
+from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
+from rbdgen.machines.options import ENGINE
+from rbdgen.model.ranges import declared_ranges
+from rbdgen.model.robot import Robot
+from rbdgen.options import Options
+
+LARGEST = {"words": MOST_WORDS, "depth": MOST_DEPTH, "results": 8192, "limits": 4080}
+"""Memories in which whatever there is has room."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Functions that fit an engine, each alone; and whether ``all`` of a robot's fit together."""
+
+    functions: tuple[str, ...]
+    all: bool
+
+
+def fitting(
+    robot: Robot, engines: Mapping[str, Resident], progress: Callable[[str], None]
+) -> dict[str, Fitting]:
+    """What of a robot's functions fits each of these engines, by their boards."""
+
+    @cache
+    def compiled(core: Core) -> Design:
+        progress(f"programs for {core.lanes} lane(s)")
+        options = Options(functions=common(), machine=ENGINE)
+        ranges = declared_ranges(robot, options.limits)
+        prepared = prepare(robot, options, ranges, lean=core.lean)
+        return resident_design(prepared, Resident(core))
+
+    found = {}
+    for board, engine in engines.items():
+        # programs follow from lanes and banks, whatever the memories
+        design = compiled(replace(engine.core, **LARGEST))
+        names = design.network.functions
+        alone = tuple(name for name in names if _fit(design, engine.core, (name,)))
+        found[board] = Fitting(alone, _fit(design, engine.core, names))
+    return found
+
+
+def _fit(design: Design, core: Core, functions: tuple[str, ...]) -> bool:
+    """Whether these functions fit a core together, by the constants that all have."""
+    program = design.engine.program
+    routines = [program.routines[name] for name in functions]
+    formats = [design.tasks.functions[name] for name in functions]
+    roomy = replace(core, limits=LARGEST["limits"])
+    words = program.constants.words + max(r.allocation.needed for r in routines)
+    return (
+        words <= core.words
+        and sum(r.interval for r in routines) <= core.depth
+        and max(r.results for r in routines) + 2 <= core.results
+        and max(r.operands for r in routines) <= Resident(core).room.operands
+        and len(Limits.of(formats, roomy).pairs) <= core.limits
+    )
