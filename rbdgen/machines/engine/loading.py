@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import STAGE_BITS, Core, RoomError
 from rbdgen.machines.engine.program import Program
 from rbdgen.protocol.loading import (
