@@ -129,7 +129,11 @@ def one_way(cell: Cell, text: Text) -> None:
         cell.require("RESET", "0", "0")
         cell.ignore("WREB", "OCEB")
     _require_no_register(cell, "", ONLY.read_mode)
-    clear = cell.net("RESETB" if packed else "RESET", "0")
+    # a GW2A's has one for each port, before packing as well
+    both = packed or cell.has("RESETB")
+    if both:
+        cell.require("RESETA", "0", "0")
+    clear = cell.net("RESETB" if both else "RESET", "0")
     if clear != "0":
         cell.one_of("RESET_MODE", "SYNC")
     width = cell.number(FIRST.width)
