@@ -56,7 +56,7 @@ def flash(
             verified.require_equality(folder / ENGINE_FILE)
         if program:
             progress.stage("program the board")
-            tools.flows.load(tools.board, made.bitstream)
+            tools.programmers.load(tools.board.program, made.bitstream)
         report["programmed"] = program
         _write(report, folder)
     return report
@@ -67,18 +67,18 @@ def _released(board: str, folder: Path, program: bool, progress: Progress) -> di
     none."""
     boards = optional_module("rbdgen_boards.board", "build")
     released = optional_module("rbdgen_boards.released", "build")
-    flows = optional_module("rbdgen_boards.build", "build")
+    programmers = optional_module("rbdgen_boards.programmers", "build")
     known = boards.get_board(board)
     made = released.find_released(known) if known.engine else None
     if made is None:
         return None
     if program:
-        flows.require_programmer(known)
+        programmers.require_programmer(known.program)
     with occupied(folder):
         (file,) = write_files({made.name: made.content}, folder / known.name)
         if program:
             progress.stage("program the board")
-            flows.load(known, file)
+            programmers.load(known.program, file)
         report = made.report | {"bitstream": str(file), "cached": True, "programmed": program}
         _write(report, folder)
     return report

@@ -419,13 +419,14 @@ class BoardTools:
     ) -> None:
         boards = optional_module("rbdgen_boards.board", "build")
         self.flows = optional_module("rbdgen_boards.build", "build")
+        self.programmers = optional_module("rbdgen_boards.programmers", "build")
         self.board = boards.get_board(board)
         self.verify, self.load = verify, load
         self.flows.require_tools(self.board)
         need_hardware()
         self.addresses = self._addresses(ip, mac)
         if load:
-            self.flows.require_programmer(self.board)
+            self.programmers.require_programmer(self.board.program)
         if verify:
             require_verification(self.board)
 
@@ -496,5 +497,5 @@ def build(
             progress.stage("program the board")
             # what programs a board of a vendor also makes its bitstream, and was seen to be there
             assert made.bitstream is not None
-            tools.flows.load(tools.board, made.bitstream)
+            tools.programmers.load(tools.board.program, made.bitstream)
     return Built(report, made.design, directory, made.bitstream)

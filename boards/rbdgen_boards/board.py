@@ -18,6 +18,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.protocol.links import LINKS, Link, get_link, serial_line
 from rbdgen.schema.json_files import check, read_object
 from rbdgen_boards.ports import OPTIONAL, SHELL_PORTS
+from rbdgen_boards.programmers import check_program
 
 PACKAGE = "rbdgen_boards"
 FILE = "board.toml"
@@ -163,6 +164,7 @@ def board_of(name: str, content: Mapping[str, Any], source: str) -> Board:
         # a port of one bit has its pin as text in the file, others a list with the lowest bit first
         pins[port] = tuple(pin) if isinstance(pin, list) else (pin,)
     _check_pins(content, pins)
+    check_program(content["program"])
     phy = content.get("phy", {})
     return Board(
         name=name,

@@ -4,14 +4,13 @@ slower clocks until it is."""
 from __future__ import annotations
 
 import shutil
-import subprocess
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rbdgen.compiler import Design, at_clock, at_interval
 from rbdgen.compiler.design import TOP_PREFIX
-from rbdgen.errors import ConfigError, ToolError
+from rbdgen.errors import ConfigError
 from rbdgen.installation import release
 from rbdgen.machines.engine.engine import Engine
 from rbdgen.protocol.links import Addresses, Station
@@ -38,51 +37,6 @@ from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilo
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.ethernet import RGMII, Phy
 from rbdgen_hw.top import Hardware
-
-BITSTREAM = "{bitstream}"
-"""In a board's ``program``, what stands for the bitstream's file name."""
-INSTALL = {
-    "openFPGALoader": "install it with: apt-get install openfpgaloader",
-    "dfu-util": "install it with: apt-get install dfu-util",
-    "iceprog": "install it with: apt-get install fpga-icestorm",
-    "vivado": "install AMD Vivado and put it on PATH",
-}
-"""Remedies, by the programmer that is missing."""
-
-
-def require_programmer(board: Board) -> None:
-    """ToolError without the program that :func:`load` runs."""
-    programmer = board.program[0]
-    if shutil.which(programmer) is None:
-        raise ToolError(f"{programmer} is missing; {INSTALL[programmer]}, or leave --load out")
-
-
-def load(board: Board, bitstream: Path) -> None:
-    """Program ``board``; ToolError if the programmer is missing or finds no board."""
-    programmer, *rest = board.program
-    # the name alone: it runs in the bitstream's folder, and so does who is told the command
-    arguments = [bitstream.name if argument == BITSTREAM else argument for argument in rest]
-    found = shutil.which(programmer)
-    if found is None:
-        raise ToolError(
-            f"{programmer} is missing; {INSTALL[programmer]}, then run in {bitstream.parent}: "
-            f"{' '.join([programmer, *arguments])}"
-        )
-    done = subprocess.run(
-        [found, *arguments],
-        cwd=bitstream.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip().splitlines()
-        reason = said[-1] if said else "no output"
-        raise ToolError(
-            f"{programmer}: {reason}; plug the board in and switch it on, then use --load again"
-        )
-
 
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""

@@ -170,3 +170,21 @@ def test_every_board_here_says_where_its_facts_are_from() -> None:
     for name in board_names():
         first, *_ = (ROOT / "boards/rbdgen_boards" / name / "board.toml").read_text().splitlines()
         assert re.match(r"# .*https://", first), name
+
+
+@pytest.mark.parametrize(
+    ("program", "complaint"),
+    [
+        (["sh", "-c", "echo"], "must begin with one of openFPGALoader, dfu-util, iceprog, vivado"),
+        (["./openFPGALoader"], "must begin with one of"),
+        (["vivado", "-source", "mine.tcl"], "where vivado is run"),
+        (["iceprog", "/etc/passwd"], "without spaces and slashes, not '/etc/passwd'"),
+        (["dfu-util", "--upload", "../other"], "without spaces and slashes"),
+    ],
+)
+def test_a_board_s_file_runs_nothing_but_programmers(
+    tmp_path: Path, program: list[str], complaint: str
+) -> None:
+    text = FILE.replace('["openFPGALoader", "{bitstream}"]', json.dumps(program))
+    with pytest.raises(ConfigError, match=rf"my-board\.toml: program: .*{complaint}"):
+        get_board(written(tmp_path, text))

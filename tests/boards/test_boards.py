@@ -38,6 +38,7 @@ from rbdgen_boards.flows import FLOWS, USUAL, synthesis_for
 from rbdgen_boards.gowin import flow as gowin
 from rbdgen_boards.gowin.flow import cst
 from rbdgen_boards.ports import OPTIONAL, SHELL_PORTS
+from rbdgen_boards.programmers import PROGRAMMERS, load
 from rbdgen_boards.synthesis import check_room
 from rbdgen_boards.top import board_top, port_pins
 from rbdgen_boards.vivado import clock_manager, xdc
@@ -224,7 +225,7 @@ def test_generic_code_knows_no_family() -> None:
     for path in package.glob("*.py"):
         if path.name in families:
             continue
-        code = path.read_text(encoding="utf-8").replace(build.INSTALL["vivado"], "")
+        code = path.read_text(encoding="utf-8").replace(PROGRAMMERS["vivado"], "")
         assert not words.search(code.replace('"vivado"', "")), path.name
 
 
@@ -320,7 +321,7 @@ def test_a_missing_tool_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
         ToolError,
         match=r"^openFPGALoader is missing; install it with: apt-get install openfpgaloader",
     ):
-        build.load(get_board("ulx3s_85f"), Path("bitstream.bit"))
+        load(get_board("ulx3s_85f").program, Path("bitstream.bit"))
 
 
 def test_the_packer_that_is_installed_is_one_that_will_do() -> None:

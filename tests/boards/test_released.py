@@ -14,7 +14,7 @@ import pytest
 from rbdgen import flashing, workbench
 from rbdgen.errors import ConfigError
 from rbdgen.report.files import write_files
-from rbdgen_boards import build, released
+from rbdgen_boards import programmers, released
 from rbdgen_boards.board import get_board
 from rbdgen_boards.released import INDEX, PACKAGE, Released, find_released, package_files
 
@@ -63,8 +63,8 @@ def test_a_board_gets_it_without_tools(
     loaded: list[Path] = []
     monkeypatch.setattr(flashing, "BoardTools", none)
     monkeypatch.setattr(workbench, "BoardTools", none)
-    monkeypatch.setattr(build, "require_programmer", lambda board: None)
-    monkeypatch.setattr(build, "load", lambda board, file: loaded.append(file))
+    monkeypatch.setattr(programmers, "require_programmer", lambda program: None)
+    monkeypatch.setattr(programmers, "load", lambda program, file: loaded.append(file))
     folder = tmp_path / "engine"
     report = flashing.flash(BOARD.name, folder)
     (file,) = loaded

@@ -86,5 +86,6 @@ def test_an_absent_programmer_is_said_before_a_bitstream_is_made(
     assert status == 2
     assert err == (
         "rbdgen: error: openFPGALoader is missing; install it with: apt-get install openfpgaloader, "
-        "or leave --load out\n"
+        "or leave the board alone: "
+        "build without --load, flash with --keep\n"
     )
