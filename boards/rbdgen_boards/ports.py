@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import In
+from rbdgen.protocol.phys import RGMII, Pads
 
-from rbdgen_hw.shells.ethernet import RGMII
-
-Ports = dict[str, tuple[str, int]]
-"""Direction, ``input`` or ``output``, and width by name."""
 OPTIONAL = ("eth_rst_n",)
 """Ports that a board may leave unconnected: what it does not lead to a pin drives nothing."""
 
 
-def _rgmii() -> Ports:
-    ports = {}
-    for name, member in RGMII.pads.members.items():
-        direction = "input" if member.flow == In else "output"
-        ports[f"eth_{name}"] = direction, Shape.cast(member.shape).width
-    return ports
-
-
-SHELL_PORTS: dict[str, Ports] = {
+SHELL_PORTS: dict[str, Pads] = {
     "uart": {"rx": ("input", 1), "tx": ("output", 1)},
-    "udp": _rgmii(),
+    "udp": {f"eth_{name}": pad for name, pad in RGMII.items()},
     "axi": {},
 }
 """By shell. An AXI shell's streams lead to a system inside the device."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rbdgen.protocol.phys import Pads
 from rbdgen_boards.board import Board
-from rbdgen_boards.ports import LIGHTS, SHELL_PORTS, Ports
+from rbdgen_boards.ports import LIGHTS, SHELL_PORTS
 
 CLOCK = "clock"
 """Its net that a design's clock is."""
@@ -41,11 +42,11 @@ def board_top(board: Board, shell: str, clocking: str) -> str:
     )
 
 
-def _ports(board: Board) -> Ports:
+def _ports(board: Board) -> Pads:
     """The top's ports."""
-    clock: Ports = {"clk": ("input", 1)} if board.clock_pin else {}
+    clock: Pads = {"clk": ("input", 1)} if board.clock_pin else {}
     own = {name: port for name, port in SHELL_PORTS[board.shell].items() if name in board.pins}
-    lights: Ports = {"led": ("output", board.lights)} if board.lights else {}
+    lights: Pads = {"led": ("output", board.lights)} if board.lights else {}
     return clock | own | lights
 
 

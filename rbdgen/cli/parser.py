@@ -167,7 +167,8 @@ def add_generate(verb: Verb) -> None:
         metavar="P",
         help="the part for which Vivado packages the IP core (the board's, or one of the device)",
     )
-    parser.add_argument(
+    parser.add_more(
+        parser,
         "--bus",
         choices=REGISTER_BUSES,
         help="of --ip: tasks by registers on such a bus of a processor's, not by AXI streams; with a driver in C",

@@ -230,5 +230,5 @@ def test_a_board_whose_netlist_cannot_run_is_refused(
     assert status == 2
     said = last_error(err)
     assert said.startswith(f"rbdgen: error: verify: board {board} {REFUSED[board]}; {ABLE}")
-    assert said.endswith("ulx3s_85f")
+    assert said.endswith("ulx3s_85f, upduino_3")
     assert not (tmp_path / "a").exists()

@@ -53,7 +53,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         ConfigError, match=r"^device and board: ulx3s_85f has ecp5, not 'xcup'; leave device out$"
     ):
         rbdgen.compile_robot(ROBOT, Options(device="xcup", word=18), target=board)
-    with pytest.raises(ConfigError, match=r"^board None: unknown; known boards: "):
+    with pytest.raises(ConfigError, match=r"^board 'None': unknown; known boards: "):
         Target.of_board(None)  # type: ignore[arg-type] # what a caller may give all the same
     with pytest.raises(ConfigError, match=r"^budget and target: give one of them"):
         rbdgen.compile_robot(ROBOT, OPTIONS, budget=Budget(multipliers=9), target=board)

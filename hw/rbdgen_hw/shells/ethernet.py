@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, Signature
 
+from rbdgen.protocol.phys import RGMII as RGMII_PADS
 from rbdgen_hw.library import SharedComponent, instantiate
 from rbdgen_hw.shells.datagram_receiver import INCOMING
 from rbdgen_hw.shells.datagram_sender import OUTGOING
@@ -34,13 +35,8 @@ RGMII = Phy(
     "rgmii",
     Signature(
         {
-            "rx_clk": In(1),
-            "rx_ctl": In(1),
-            "rx_data": In(4),
-            "tx_clk": Out(1),
-            "tx_ctl": Out(1),
-            "tx_data": Out(4),
-            "rst_n": Out(1),
+            name: (In if direction == "input" else Out)(width)
+            for name, (direction, width) in RGMII_PADS.items()
         }
     ),
 )
