@@ -71,8 +71,9 @@ def license_text() -> str:
     return "Apache License, Version 2.0: http://www.apache.org/licenses/LICENSE-2.0\n"
 
 
-_OPTIONAL = re.compile(r"([^;]+?) *; *extra == ['\"]([\w-]+)['\"]")
-"""A requirement and the extra that has it; the build backend has written out extras that others name."""
+_OPTIONAL = re.compile(r"([^;]+?) *; *(?:\(?[^()]+?\)? +and +)?extra == ['\"]([\w-]+)['\"]")
+"""A requirement, perhaps of some systems only, and the extra that has it; the build backend has written out extras that
+others name."""
 
 
 def requirements(extra: str) -> tuple[str, ...]:
