@@ -21,6 +21,7 @@ from rbdgen_boards.models.netlist_verilog import Models, expression, netlist_ver
 from rbdgen_boards.synthesis import essential
 from rbdgen_hw.primitives import PRIMITIVES, large_memory
 from rbdgen_hw.yosys import run_script
+from tests.conftest import few
 
 SHARE = Path(pyosys.__file__).parent / "share"
 OWN = {
@@ -393,7 +394,7 @@ SYNTHESES = {
 }
 
 
-@pytest.mark.parametrize("family", SYNTHESES)
+@pytest.mark.parametrize("family", few(list(SYNTHESES), "ecp5"))
 def test_block_memories_hold_what_they_should(family: str, tmp_path: Path) -> None:
     command, kinds = SYNTHESES[family]
     (tmp_path / "memories.v").write_text(MEMORIES)

@@ -149,6 +149,7 @@ def test_motor_control(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_microcontroller(tmp_path: Path) -> None:
     out = run("microcontroller.py", "--ticks", "20", "-o", tmp_path)

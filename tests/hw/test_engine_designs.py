@@ -59,7 +59,7 @@ def check(run: Cosimulation) -> None:
     ("simulator", "calibratable"),
     [
         ("amaranth", False),
-        ("verilator", True),
+        pytest.param("verilator", True, marks=pytest.mark.thorough),
         pytest.param("amaranth", True, marks=pytest.mark.thorough),
         pytest.param("verilator", False, marks=pytest.mark.thorough),
     ],
@@ -98,6 +98,7 @@ def test_every_function_of_every_robot(name: str, tmp_path: Path) -> None:
     check(simulated(d, "verilator", tmp_path, 1000))
 
 
+@pytest.mark.thorough
 def test_dry_friction(tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
     bodies = tuple(replace(body, friction=(0.5,)) for body in robot.bodies)

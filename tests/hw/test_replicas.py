@@ -199,6 +199,7 @@ def test_a_cosimulation_measures_what_is_promised(replicas: int, ii: int, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_reset_amid_tasks_leaves_nothing_behind(tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "dfd"), replicas=2)
     layout = d.tasks

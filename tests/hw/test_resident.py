@@ -28,7 +28,6 @@ from rbdgen.protocol.loading import (
 )
 from rbdgen.protocol.tasks import LOAD, Flag, join_header
 from rbdgen_hw.engine.resident import ResidentEngine
-from tests.conftest import few
 from tests.hw.test_engine import Stream, tasks
 from tests.machines.engine.mapped import Mapped, mapped
 
@@ -130,7 +129,8 @@ def test_two_robots_are_there_side_by_side(robot: str, stall: float) -> None:
     assert run(ResidentEngine(Engine(Core())), streams, stall) == answered(streams)
 
 
-@pytest.mark.parametrize("robot", few(["pendulum2", "ur5"], "pendulum2"))
+@pytest.mark.thorough
+@pytest.mark.parametrize("robot", ["pendulum2", "ur5"])
 def test_another_robot_takes_the_place_of_one(robot: str) -> None:
     streams = []
     for name, functions in (("pendulum2", ("id", "m")), (robot, ("m",)), ("pendulum2", ("id",))):
@@ -186,7 +186,10 @@ LEAN = Core(1, 1, 32, 512, 2048, 256, 64, lean=True)
     ("robot", "functions", "core", "stall"),
     [
         ("pendulum2", ("id", "fd", "m"), LEAN, 0.3),
-        ("pendulum2", ("id", "fd", "minv"), replace(LEAN, lanes=4, banks=2), 0.0),
+        pytest.param(
+            *("pendulum2", ("id", "fd", "minv"), replace(LEAN, lanes=4, banks=2), 0.0),
+            marks=pytest.mark.thorough,
+        ),
         pytest.param("ur5", ("id", "m"), LEAN, 0.2, marks=pytest.mark.thorough),
         pytest.param("ur5", ("fd", "id"), replace(LEAN, lanes=2), 0.2, marks=pytest.mark.thorough),
     ],

@@ -23,7 +23,7 @@ from rbdgen.resident import compile_program
 from rbdgen_hw.emit import design_verilog, engine_verilog, registers_verilog
 from rbdgen_sim import soft_core
 from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
-from tests.conftest import design
+from tests.conftest import design, few
 
 needs_compiler = pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"no {COMPILER}")
 CALLS = Path(__file__).parent / "firmware" / "calls.c"
@@ -65,7 +65,7 @@ def check(core: SoftCore, expected: Driver) -> list[int]:
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", few(list(CORES), "picorv32"))
 def test_firmware_calls_an_engine(core: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("id", "m"), machine="engine", word=32)
     manifest = manifest_of(d)
