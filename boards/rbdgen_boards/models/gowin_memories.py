@@ -1,7 +1,7 @@
 """Gowin GW5A's block memories: 16 kilobits in words of up to 32 bits, or 18 in words of up to 36, with one port or two.
 nextpnr gives each kind a name of its own.
 
-Source: Gowin UG300, "Arora V BSRAM & SSRAM User Guide".
+Sources: Gowin UG300, "Arora V BSRAM & SSRAM User Guide"; UG285, "BSRAM & SSRAM User Guide", for the GW2A.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ OTHER = _Side(
     write_mode="WRITE_MODE1",
     read_mode="READ_MODE1",
 )
+UPPER = replace(ONLY, letter="B")
+"""After packing, where the upper half of an only port's words of 32 or 36 bits is."""
 
 
 def single(cell: Cell, text: Text) -> None:
@@ -81,8 +83,9 @@ def single(cell: Cell, text: Text) -> None:
     # packed cells have a pin for each bit of a bus
     packed = not cell.has("AD")
     if packed and cell.number(ONLY.width) in WHOLE:
-        raise cell.error("words of 32 and 36 bits have no model after packing")
-    _write(cell, text, ONLY)
+        _write_halves(cell, text)
+    else:
+        _write(cell, text, ONLY)
 
 
 def double(cell: Cell, text: Text) -> None:
@@ -93,14 +96,36 @@ def double(cell: Cell, text: Text) -> None:
 def _write(cell: Cell, text: Text, *sides: _Side) -> None:
     """A memory whose ports all read and write."""
     unit = _unit(cell, *sides)
-    ports = [_port(cell, side, unit) for side in sides]
+    ports = []
+    for side in sides:
+        width = cell.number(side.width)
+        data = _data(cell, f"DI{side.letter}", width)
+        output = _outputs(cell, f"DO{side.letter}", width, 0)
+        ports.append(_port(cell, side, unit, data, output))
     write_memory(text, _contents(cell, unit), unit, ports)
 
 
-def _port(cell: Cell, side: _Side, unit: int) -> Port:
-    """A port that reads and writes."""
+def _write_halves(cell: Cell, text: Text) -> None:
+    """A memory of one port that is packed as two, each of which has half of every word, of 16 or 18 bits, and the bit
+    of its address that tells the halves apart."""
+    unit = _unit(cell, ONLY)
+    width = cell.number(ONLY.width)
+    data = _data(cell, "DI", width)
+    output = _outputs(cell, "DO", width, 0)
+    half = width // 2
+    ports = [
+        _port(cell, ONLY, unit, data[:half], output[:half]),
+        _port(cell, UPPER, unit, data[half:], output[half:]),
+    ]
+    write_memory(text, _contents(cell, unit), unit, ports)
+
+
+def _port(
+    cell: Cell, side: _Side, unit: int, data: Sequence[Bit], output: Sequence[int | None]
+) -> Port:
+    """A port that reads and writes words of as many bits as its ``data`` has."""
     letter = side.letter
-    width = cell.number(side.width)
+    width = len(data)
     write_mode = cell.number(side.write_mode)
     _require_plain(cell, letter, side.read_mode)
     _require_selected(cell, side)
@@ -112,8 +137,8 @@ def _port(cell: Cell, side: _Side, unit: int) -> Port:
         enables=[cell.net(f"CE{letter}")],
         writes=[cell.net(f"WRE{letter}")],
         lanes=_lanes(cell, address, width, unit),
-        data=_data(cell, f"DI{letter}", width),
-        output=_outputs(cell, f"DO{letter}", width, 0),
+        data=data,
+        output=output,
         meanwhile=MEANWHILE[write_mode],
     )
 
