@@ -51,7 +51,7 @@ def compile_firmware(program: Program, folder: Path) -> Path:
     """The firmware as a program of this computer. ToolError without a compiler."""
     if shutil.which("cc") is None:
         raise ToolError("cc is missing: install a C compiler")
-    texts = embedded_files(program.manifest, program)
+    texts = embedded_files(program)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     sources = [folder / name for name in texts if name.endswith(".c")]

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rbdgen.compiler.engines import prepare, resident_design
+from rbdgen.compiler.engines import resident_design
+from rbdgen.errors import ToolError
 from rbdgen.installation import optional_module
 from rbdgen.machines.options import ENGINE
 from rbdgen.model.load import load_robot
-from rbdgen.model.ranges import declared_ranges
 from rbdgen.options import Options
 from rbdgen.options.options import VERIFIED_TASKS
 from rbdgen.report.files import occupied, write_files
@@ -34,7 +34,7 @@ def flash(
     It comes from the package of this release's bitstreams where that is installed and has one, unless it is to be
     verified, or from the user's cache where it was made before. ``verify``: netlists run so many ``tasks`` of each of
     some robots and must give the same bits. ConfigError where no engine is made for the board, ToolError where a tool
-    is missing or fails, or a netlist differs."""
+    is missing or fails, a clock is not met, or a netlist differs."""
     found = None if verify else _released(board, folder, program, progress)
     if found is not None:
         return found
@@ -47,6 +47,12 @@ def flash(
             tools.board, seed, folder / tools.board.name, progress.stage, tools.addresses
         )
         report = {"schema": ENGINE_SCHEMA, **made.report()}
+        if made.unmet:
+            _write(report | {"programmed": False}, folder)
+            raise ToolError(
+                f"board {board}: {'; '.join(made.unmet)}: the board was left alone; try another --seed, or a lower "
+                f"engine.megahertz in the board's file (report: {folder / ENGINE_FILE})"
+            )
         if verify:
             verified = _verify_engine(made, tasks, folder, progress)
             report["verified"] = verified.report
@@ -98,9 +104,6 @@ def _verify_engine(made: Any, tasks: int, folder: Path, progress: Progress) -> V
     for name in VERIFIED_ROBOTS:
         robot = load_robot(name)
         options = Options(functions=("id",), machine=ENGINE)
-        prepared = prepare(
-            robot, options, declared_ranges(robot), progress.stage, made.engine.core.lean
-        )
-        design = resident_design(prepared, made.engine, progress.stage)
+        design = resident_design(robot, options, made.engine, progress.stage)
         cases.append((design, program_of(design, made.engine)))
     return verify_netlists(made, cases, tasks, folder, progress)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.engines import placed, prepare, resident_design
+from rbdgen.compiler.engines import placed, resident_design
 from rbdgen.errors import ConfigError
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
@@ -19,7 +19,6 @@ from rbdgen.machines.engine.allocation import Place
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits, writes
 from rbdgen.machines.engine.resident import Resident, read_identity
-from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.processes import without_collections
@@ -40,10 +39,8 @@ def compile_program(
 ) -> Program:
     """The program of a robot's functions for such an ``engine``, ``beside`` the programs that it holds, or in their
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
-    ranges = declared_ranges(robot, options.limits)
     with without_collections():
-        prepared = prepare(robot, options, ranges, progress, engine.core.lean)
-        design = resident_design(prepared, engine, progress)
+        design = resident_design(robot, options, engine, progress)
     return program_of(design, engine, beside)
 
 

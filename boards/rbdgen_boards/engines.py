@@ -62,6 +62,18 @@ class EngineBuild:
         """The bitstream."""
         return self.directory / self.routed.bitstream
 
+    @property
+    def unmet(self) -> list[str]:
+        """Clocks that place and route did not reach, in words."""
+        board, routed = self.board, self.routed
+        told = [
+            f"{port} reached {mhz:.1f} of {board.clocks[port]:g} MHz"
+            for port, mhz in routed.missed(board).items()
+        ]
+        if routed.achieved < self.clock:
+            told.append(f"the engine reached {routed.achieved:.1f} of {self.clock:.1f} MHz")
+        return told
+
     def withdraw(self) -> None:
         """Take the bitstream away, from the cache too."""
         self.bitstream.unlink()
@@ -82,7 +94,7 @@ class EngineBuild:
             },
             "clock_mhz": round(routed.achieved, 2),
             "running_clock_mhz": self.clock,
-            "timing_met": routed.achieved >= self.clock and not routed.missed(self.board),
+            "timing_met": not self.unmet,
             "attempts": [attempt.report() for attempt in self.attempts],
             "resources": {
                 name: {"used": routed.used.get(name), "available": total}

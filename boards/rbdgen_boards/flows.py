@@ -16,7 +16,8 @@ from rbdgen.errors import ConfigError
 from rbdgen_boards.board import Board, board_names, get_board
 from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Flow
-from rbdgen_boards.gowin.flow import Gowin, Gw2a
+from rbdgen_boards.gowin.flow import Gowin
+from rbdgen_boards.gowin.gw2a import Gw2a
 from rbdgen_boards.ice40 import Ice40
 from rbdgen_boards.models.netlist_verilog import netlist_verilog
 from rbdgen_boards.synthesis import STAGES, Synthesis, cells, read_netlist, synthesise

@@ -21,7 +21,7 @@ LARGEST_INTEGER = 2**31 - 1
 MOST_STATES = 1_000_000
 """States or tasks that are in memory at once; for more, run again with another seed."""
 VERIFICATIONS = ("netlist",)
-"""Values of ``rbdgen build --verify``."""
+"""Values of ``--verify``."""
 OPTION_ARGUMENTS = tuple(name for name, s in settings(Options).items() if s.on_command_line)
 """Arguments of the command line that are options of the compiler, by the same names."""
 

@@ -16,6 +16,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.host.embedded import embedded_files
 from rbdgen.host.library import library_files
 from rbdgen.host.manifest import Manifest, read_manifest
+from rbdgen.host.programs import Program as Loaded
 from rbdgen.host.programs import read_program
 from rbdgen.installation import license_text, release
 from rbdgen.machines.pipeline.budget import DEMANDS
@@ -134,29 +135,22 @@ def _cuda(args: argparse.Namespace, progress: Reporter) -> Emitted:
 
 def _host(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """The host's library for a design that was generated."""
-    manifest = _written(args, "host", progress)
-    source = manifest if manifest.program is None else read_program(args.robot)
-    report = summary(manifest.robot, "host", ())
-    return Emitted(
-        library_files(source) | {"LICENSE": license_text()},
-        f"{sanitize([manifest.name])[manifest.name]}_host",
-        report,
-    )
+    return _driven(args, "host", library_files, progress)
 
 
 def _bare(args: argparse.Namespace, progress: Reporter) -> Emitted:
     """The driver for firmware, for a design that was generated or a program."""
-    manifest = _written(args, "bare", progress)
-    program = read_program(args.robot) if manifest.program is not None else None
-    return Emitted(
-        embedded_files(manifest, program) | {"LICENSE": license_text()},
-        f"{sanitize([manifest.name])[manifest.name]}_bare",
-        summary(manifest.robot, "bare", ()),
-    )
+    return _driven(args, "bare", embedded_files, progress)
 
 
-def _written(args: argparse.Namespace, target: str, progress: Reporter) -> Manifest:
-    """The manifest in the directory that is given where other targets have a robot."""
+def _driven(
+    args: argparse.Namespace,
+    target: str,
+    files: Callable[[Manifest | Loaded], dict[str, str]],
+    progress: Reporter,
+) -> Emitted:
+    """What is written of the manifest, or the program, in the directory that is given where other targets have a
+    robot."""
     if args.fixed:
         raise ConfigError("--fixed: is of --target c; leave it out")
     _refuse(args, ["architecture"], "is of --target cuda")
@@ -167,7 +161,13 @@ def _written(args: argparse.Namespace, target: str, progress: Reporter) -> Manif
             f"ROBOT: missing; with --target {target} give the directory that 'rbdgen generate' or 'rbdgen build' wrote"
         )
     progress.stage("read manifest")
-    return read_manifest(Path(args.robot))
+    manifest = read_manifest(Path(args.robot))
+    source = manifest if manifest.program is None else read_program(args.robot)
+    return Emitted(
+        files(source) | {"LICENSE": license_text()},
+        f"{sanitize([manifest.name])[manifest.name]}_{target}",
+        summary(manifest.robot, target, ()),
+    )
 
 
 TARGETS: dict[str, Callable[[argparse.Namespace, Reporter], Emitted]] = {

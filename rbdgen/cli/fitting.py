@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.engines import prepare, resident_design
+from rbdgen.compiler.engines import resident_design
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
 from rbdgen.machines.options import ENGINE
-from rbdgen.model.ranges import declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 
@@ -39,9 +38,7 @@ def fitting(
     def compiled(core: Core) -> Design:
         progress(f"programs for {core.lanes} lane(s)")
         options = Options(functions=common(), machine=ENGINE)
-        ranges = declared_ranges(robot, options.limits)
-        prepared = prepare(robot, options, ranges, lean=core.lean)
-        return resident_design(prepared, Resident(core))
+        return resident_design(robot, options, Resident(core))
 
     found = {}
     for board, engine in engines.items():

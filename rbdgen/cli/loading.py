@@ -27,8 +27,6 @@ from rbdgen.report.files import check_writable, read_config, with_overrides, wri
 from rbdgen.resident import compile_program
 from rbdgen.workbench import AFTER, BUILDS
 
-SUFFIX = ".toml"
-"""Of a board's file."""
 SCHEMA = "rbdgen.load/1"
 """Name and version of the report's structure."""
 OF_ENGINE = ("machine", "lanes", "cores", "device", "clock", *DEMANDS)
@@ -81,9 +79,10 @@ def _add_fitting(rows: list[dict[str, Any]], robot: str) -> None:
 def _new(name: str) -> tuple[dict[str, Any], str]:
     """Write the file of a board to begin with; what was written, for programs and for people. ConfigError where there
     is such a file."""
+    suffix = optional_module("rbdgen_boards.board", "build").SUFFIX
     path = Path(name)
-    if path.suffix != SUFFIX:
-        path = path.with_name(f"{path.name}{SUFFIX}")
+    if path.suffix != suffix:
+        path = path.with_name(f"{path.name}{suffix}")
     text = optional_module("rbdgen_boards.template", "build").template()
     try:
         with path.open("x", encoding="utf-8") as file:

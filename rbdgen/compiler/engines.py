@@ -22,7 +22,7 @@ from rbdgen.machines.engine.program import moved
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
-from rbdgen.model.ranges import InputRanges
+from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
 from rbdgen.protocol.links import Streams
@@ -90,13 +90,16 @@ def made(
 
 
 def resident_design(
-    prepared: Prepared,
+    robot: Robot,
+    options: Options,
     engine: Resident,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Design:
-    """The design whose program is for such an ``engine``, which it has to itself. ConfigError where something does not
-    fit it."""
+    """The design of a robot whose program is for such an ``engine``, which it has to itself. Errors are those of
+    :func:`prepare`, and ConfigError where something does not fit the engine."""
     core = engine.core
+    ranges = declared_ranges(robot, options.limits)
+    prepared = prepare(robot, options, ranges, progress, core.lean)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
     design = _alone(prepared, options, core, Target(), progress, fit=False)
     functions = list(design.tasks.functions.values())

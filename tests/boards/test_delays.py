@@ -10,11 +10,11 @@ from rbdgen_boards.gowin.delays import (
     MEMORY,
     MULTIPLIER,
     Filed,
-    aim,
     derated_report,
     filed,
     real,
 )
+from rbdgen_boards.gowin.flow import Gowin
 
 REPORT = {
     "utilization": {"LUT4": {"used": 3, "available": 4}},
@@ -29,7 +29,7 @@ def test_there_and_back_is_the_same() -> None:
     assert real(Filed(1.0)) == DERATING > 1
     assert real(filed(1.7)) == pytest.approx(1.7)
     # a clock that nextpnr aims at has a period as much shorter as the part is slower
-    assert real(Filed(1e3 / aim(80.0))) == pytest.approx(1e3 / 80.0)
+    assert real(Filed(1e3 / Gowin.times.aim(80.0))) == pytest.approx(1e3 / 80.0)
 
 
 def test_what_is_assumed_of_multipliers_is_the_parts_own() -> None:

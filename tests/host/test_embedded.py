@@ -65,7 +65,7 @@ class Firmware:
     ) -> None:
         self.model, self.answered, self.changed = model, 0, 0
         self.packets: list[np.ndarray] = []
-        texts = embedded_files(manifest, program)
+        texts = embedded_files(program or manifest)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         sources = [folder / name for name in texts if name.endswith(".c")]
@@ -231,7 +231,7 @@ def test_beats_of_several_words_are_refused_by_name() -> None:
 @pytest.mark.skipif(shutil.which(CROSS) is None, reason=f"no {CROSS}")
 def test_it_needs_no_library_and_little_memory(program: Program, tmp_path: Path) -> None:
     """For RV32IM: no symbol that it does not define, no memory of its own, and less than 2.5 kB of code."""
-    texts = embedded_files(program.manifest, program)
+    texts = embedded_files(program)
     objects = []
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")

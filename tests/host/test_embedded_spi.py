@@ -49,7 +49,7 @@ class Firmware:
         self, manifest: Manifest, bus: SpiBus, folder: Path, program: Program | None = None
     ) -> None:
         self.bus, self.fails, self.sizes = bus, 0, set[int]()
-        texts = embedded_files(manifest, program)
+        texts = embedded_files(program or manifest)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         sources = [folder / name for name in texts if name.endswith(".c")]

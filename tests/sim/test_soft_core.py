@@ -35,7 +35,7 @@ def firmware(
     manifest: Manifest, folder: Path, program: Program | None = None, source: Path = CALLS
 ) -> Path:
     """The firmware with a robot's driver, and its program if there is one."""
-    files = embedded_files(manifest, program)
+    files = embedded_files(program or manifest)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     main = folder / source.name

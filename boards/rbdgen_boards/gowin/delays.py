@@ -202,11 +202,6 @@ def filed(ns: float) -> Filed:
     return Filed(ns / DERATING)
 
 
-def aim(megahertz: float) -> float:
-    """The clock that nextpnr is asked for where the part has to reach ``megahertz``."""
-    return megahertz * DERATING
-
-
 MULTIPLIER = Clocked(
     "MULTALU27X1800",
     "CLK0",

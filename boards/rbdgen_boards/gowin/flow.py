@@ -1,4 +1,5 @@
-"""Gowin GW5A: Yosys, nextpnr-himbaechel, gowin_pack from apycula, and the changes of netlists that nextpnr needs.
+"""Gowin GW5A, and what other families share with it: Yosys, nextpnr-himbaechel, gowin_pack from apycula, and the
+changes of netlists that nextpnr needs.
 
 These tools know no PLL of the GW5AST-138: a bitstream runs at the board's own clock, or a half or a quarter of it,
 whatever routing would allow.
@@ -13,16 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rbdgen.devices.gw2a import GW2A
-from rbdgen.devices.gw5a import DERATING, GW5A, MULTIPLIER_OUTPUT, MULTIPLIER_SETUP
+from rbdgen.devices.gw5a import DERATING, GW5A
 from rbdgen.errors import ConfigError
 from rbdgen_boards import tools
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import Assumption, Clocking, Flow, Progress, Request, Routed, Timer
 from rbdgen_boards.gowin.delays import (
     KNOWN,
-    LUT4,
-    MEMORY,
     MULTIPLIER,
     MULTIPLIERS,
     Clocked,
@@ -30,11 +28,9 @@ from rbdgen_boards.gowin.delays import (
     derated_report,
     with_delays,
 )
-from rbdgen_boards.gowin.delays import MEMORIES as MEMORIES_TIMED
 from rbdgen_boards.gowin.paths import (
     Delays,
     Supplement,
-    paths_through,
     read_delays,
     slowest_path,
 )
@@ -226,6 +222,10 @@ class Times:
     derating: float
     assumptions: Callable[[Delays], tuple[Assumption, ...]]
 
+    def aim(self, megahertz: float) -> float:
+        """What nextpnr must aim at for a clock of the part."""
+        return megahertz * self.derating
+
 
 class Gowin(Flow):
     """GW5A with tools from PyPI."""
@@ -319,7 +319,7 @@ def _place_and_route(request: Request, family: str, times: Times, directory: Pat
     # a missed clock is no failure here: the next attempt follows from how far it was missed
     how += [
         "--freq",
-        f"{request.clock * times.derating:g}",
+        f"{times.aim(request.clock):g}",
         "--seed",
         str(request.seed),
         "--timing-allow-fail",
@@ -343,65 +343,6 @@ def _place_and_route(request: Request, family: str, times: Times, directory: Pat
         (directory / name).unlink(missing_ok=True)
     report = (directory / REPORT).read_text(encoding="utf-8").replace(FIRST, "")
     _write(directory / REPORT, derated_report(json.loads(report), times.derating))
-
-
-GW2A_MULTIPLIER = Clocked(
-    "MULT18X1800",
-    "CLK0",
-    ("CLK", "CE", "RESET"),
-    setup=MULTIPLIER_SETUP,
-    output=MULTIPLIER_OUTPUT,
-)
-"""What nextpnr is told of a GW2A's multipliers."""
-GW2A_KNOWN = Supplement(
-    {"LUT4": dict(LUT4)},
-    {
-        **dict.fromkeys(MULTIPLIERS, (MULTIPLIER_OUTPUT, MULTIPLIER_SETUP)),
-        **dict.fromkeys(MEMORIES_TIMED, MEMORY),
-    },
-)
-
-
-def gw2a_assumptions(delays: Delays) -> tuple[Assumption, ...]:
-    """Assumptions that the clock of a GW2A's design with these ``delays`` rests on."""
-    multipliers, memories = (
-        paths_through(delays, MULTIPLIERS),
-        paths_through(delays, MEMORIES_TIMED),
-    )
-    return (
-        Assumption(
-            "multiplier blocks",
-            f"{MULTIPLIER_OUTPUT:g} ns behind their clock, {MULTIPLIER_SETUP:g} ns before it",
-            "a guess: nothing is published",
-            multipliers[0],
-            round(multipliers[1], 3),
-        ),
-        Assumption(
-            "block memories",
-            f"{MEMORY[0]:.2f} ns behind their clock, {MEMORY[1]:.2f} ns before it",
-            "apycula's table for C8/I7; nextpnr does not time them",
-            memories[0],
-            round(memories[1], 3),
-        ),
-        Assumption(
-            "clock network",
-            "the clock comes to all registers at once, without jitter",
-            "neither nextpnr nor apycula's table counts more",
-        ),
-    )
-
-
-GW2A_SYNTHESIS = replace(SYNTHESIS, command=f"{GW2A.synthesis} -nowidelut")
-
-
-class Gw2a(Gowin):
-    """GW2A with the same tools. Its speed grade is that of nextpnr's table."""
-
-    name = "gw2a"
-    multiplier = "gw2a"
-    syntheses: ClassVar = {"gw2a": GW2A_SYNTHESIS}
-    synthesis: ClassVar = GW2A_SYNTHESIS
-    times: ClassVar = Times(GW2A_MULTIPLIER, GW2A_KNOWN, 1.0, gw2a_assumptions)
 
 
 def _used(directory: Path) -> dict[str, int]:

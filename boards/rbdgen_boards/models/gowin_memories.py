@@ -1,4 +1,4 @@
-"""Gowin GW5A's block memories: 16 kilobits in words of up to 32 bits, or 18 in words of up to 36, with one port or two.
+"""Gowin's block memories: 16 kilobits in words of up to 32 bits, or 18 in words of up to 36, with one port or two.
 nextpnr gives each kind a name of its own.
 
 Sources: Gowin UG300, "Arora V BSRAM & SSRAM User Guide"; UG285, "BSRAM & SSRAM User Guide", for the GW2A.

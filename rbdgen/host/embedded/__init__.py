@@ -73,13 +73,16 @@ FIELDS = {
 """What stands in the gaps."""
 
 
-def embedded_files(manifest: Manifest, program: Program | None = None) -> dict[str, str]:
-    """The text of each file of the driver for ``manifest``, by file name; the same manifest gives the same bytes.
+def embedded_files(source: Manifest | Program) -> dict[str, str]:
+    """The text of each file of the driver for a manifest's hardware, or for a program, by file name; the same source
+    gives the same bytes.
 
     ``<name>_embedded.h`` and ``.c`` are the design's, where ``<name>`` is the manifest's as an identifier. Of a
-    ``program``, whose manifest it is then, ``<name>_program.h`` and ``.c`` have the blocks that load it.
+    program ``<name>_program.h`` and ``.c`` have the blocks that load it.
     ConfigError for packets of other words than registers take, one in each beat.
     """
+    program = source if isinstance(source, Program) else None
+    manifest = source.manifest if isinstance(source, Program) else source
     check_words(manifest.name, manifest.tasks)
     runtime = {name: _runtime(name) for name in TEMPLATES}
     # whatever the runtime calls anything, a design's own names keep clear of it
