@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from rbdgen.errors import ConfigError, LinkError
-from rbdgen.host.exchanges import Access, Progress
+from rbdgen.host.exchanges import Access, DeviceResetError, Progress
 from rbdgen.host.held import Held, Link, quietly
 from rbdgen.host.manifest import (
     MANIFEST_FILE,
@@ -218,7 +218,8 @@ class Programs(Held):
         """LinkError unless a program that was loaded is still there."""
         if program not in self.held:
             raise LinkError(
-                f"device: program {program.manifest.name} was taken out by another one; load it again"
+                f"device: program {program.manifest.name} was taken out by another one, or a load was cut off; load it "
+                "again"
             )
 
     def again(self, epoch: int) -> str:
@@ -269,9 +270,16 @@ class Programs(Held):
             load_packets(_slot_writes(slot, entry.words())[IDENTITY_WORDS:]),
             load_packets(_slot_writes(slot, entry.words())[:IDENTITY_WORDS]),
         ]
-        # until all is written nothing is known
+        # until all is written nothing is known, and after a reset all is loaded again
         self.slots = None
-        self._steps(program, steps, progress, epoch)
+        try:
+            self._steps(program, steps, progress, epoch)
+        except DeviceResetError:
+            raise
+        except LinkError:
+            clashing = entry.extent.clashes
+            self.held = [p for p in self.held if not clashing(p.facts.extent)]
+            raise
         self.slots = [None if k in gone else own for k, own in enumerate(slots)]
         self.slots[slot] = entry
 

@@ -14,8 +14,8 @@ from rbdgen.errors import ConfigError
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.schema.json_files import described_keys
 from rbdgen_boards.board import board_names, get_board
-from rbdgen_boards.build import run_flow
 from rbdgen_boards.ecp5 import lpf
+from rbdgen_boards.flows import get_flow
 from rbdgen_boards.template import template
 from rbdgen_boards.top import board_top
 from rbdgen_hw.yosys import run_script
@@ -136,7 +136,7 @@ def test_a_flow_that_is_not_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"^board my_board: flow 'quartus': unknown; known flows: "
     ):
-        run_flow(None, "", b"", board, 1.0, 1, tmp_path, print, None)  # type: ignore[arg-type]
+        get_flow(board)
 
 
 def test_the_template_has_every_key_and_is_a_board(

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from rbdgen import flashing
 from rbdgen.cli.main import main
 from rbdgen.emulated_engine import EmulatedEngine
 from rbdgen.emulation import bit_true_shell
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.shells.spi_model import SpiModel
+from rbdgen_boards import engines
+from rbdgen_boards.board import get_board
+from rbdgen_boards.engines import EngineBuild, board_engine
+from rbdgen_boards.flow import Routed
 from tests.conftest import design
 from tests.host.native import on_serial
 from tests.host.test_spi import Spidev
@@ -112,6 +119,26 @@ def test_a_robot_that_is_too_large_is_told_boards_that_would_do(
     assert status == 2
     assert "more than there are; an engine with 512 would do" in said
     assert re.search(r"these boards' engines have that: .*ulx3s_85f", said)
+
+
+def test_an_engine_whose_clocks_are_not_met_is_put_on_no_board(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = get_board("colorlight_i5")
+    routed = Routed(60.0, {}, (), "bitstream.bit", clocks={"eth_rx_clk": 112.34})
+    made = EngineBuild(board_engine(board), board, 62.5, routed, (), tmp_path, None)
+    assert not made.report()["timing_met"]
+    met = replace(routed, achieved=62.5, clocks={"eth_rx_clk": 125.0})
+    assert replace(made, routed=met).report()["timing_met"]
+    monkeypatch.setattr(engines, "build_engine", lambda *given: made)
+    monkeypatch.setattr(
+        flashing, "BoardTools", lambda *a, **b: SimpleNamespace(board=board, addresses=None)
+    )
+    folder = tmp_path / "engine"
+    status, _, said = told(["flash", "--board", board.name, "-o", str(folder)], capsys)
+    assert status == 2
+    assert "eth_rx_clk reached 112.3 of 125 MHz; the engine reached 60.0 of 62.5 MHz: the" in said
+    assert json.loads((folder / "engine.json").read_text())["programmed"] is False
 
 
 @pytest.mark.parametrize("board", ["kv260", "nowhere"])

@@ -245,6 +245,25 @@ def test_a_program_that_is_opened_again_has_its_own_parameters() -> None:
         assert shell.memories.columns == before.columns
 
 
+def test_what_a_load_that_was_cut_off_took_away_is_told() -> None:
+    arm = load_robot("pendulum2")
+    made = compile_program(
+        arm, Options(functions=("id",), machine="engine", calibratable=True), ENGINE
+    )
+    values = parameter_values(arm, varied_robot(arm, np.random.default_rng(1)))
+    for new in (None, program("ur5")):
+        shell = Torn(ENGINE)
+        device = Driver.open(made, shell, patience=1, seconds=1.0)
+        shell.left = 300 if new is None else 6000
+        with pytest.raises(LinkError):
+            device.calibrate(values) if new is None else device.load(new)
+        shell.left = 1 << 40
+        with pytest.raises(LinkError, match=r"or a load was cut off; load it again$"):
+            right(device, "pendulum2")
+        # the engine holds it no more, and has it again where it is loaded
+        assert right(device.load(made), "pendulum2")
+
+
 TOOL = """
 <link name="tool0"/>
 <joint name="tool" type="fixed">

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from rbdgen.ir.number_formats import Format
 from rbdgen.ir.ops.reciprocals import reciprocal_table
 from rbdgen.ir.ops.sines import sine_table
 from rbdgen.machines.engine.core import ANGLE_POINT, LEAN_INVERSE, LEAN_SINES, SIGNED, Core
 from rbdgen.machines.engine.special import LEAN_ADDRESS_BITS, TABLE_BITS
-from rbdgen_hw.engine.special import COARSEST, LOST, rounded
+from rbdgen_hw.engine.special import COARSEST, LOST, rounded, unit_ports
 from rbdgen_hw.library import SharedComponent
 from rbdgen_hw.logic import registered, selected
 
@@ -29,16 +28,7 @@ class LeanUnit(SharedComponent):
     def __init__(self, core: Core) -> None:
         self.core = core
         self.module_name = f"lean_special_{core.width}"
-        super().__init__(
-            {
-                "argument": In(signed(core.width)),
-                "call": In(1),
-                "inverse": In(1),
-                "shift": In(2),
-                "result": Out(signed(core.width)),
-                "lost": Out(1),
-            }
-        )
+        super().__init__(unit_ports(core))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -5,6 +5,8 @@ one multiplier of 18 x 18 bits. Its times are those of :mod:`rbdgen.machines.eng
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -53,6 +55,18 @@ def rounded(value: Value, drop: int) -> Value:
     return ((value >> (drop - 1)) + 1) >> 1 if drop else value
 
 
+def unit_ports(core: Core) -> dict[str, Any]:
+    """Ports of a special unit of any kind."""
+    return {
+        "argument": In(signed(core.width)),
+        "call": In(1),
+        "inverse": In(1),
+        "shift": In(2),
+        "result": Out(signed(core.width)),
+        "lost": Out(1),
+    }
+
+
 class SpecialUnit(SharedComponent):
     """Takes an ``argument`` with a ``call`` in one cycle. ``inverse``: a positive number, or any whose sign is
     asked for where ``shift`` is not zero; else an angle in quarter turns that is moved left by ``shift`` steps.
@@ -61,16 +75,7 @@ class SpecialUnit(SharedComponent):
     def __init__(self, core: Core) -> None:
         self.core = core
         self.module_name = f"special_{core.width}"
-        super().__init__(
-            {
-                "argument": In(signed(core.width)),
-                "call": In(1),
-                "inverse": In(1),
-                "shift": In(2),
-                "result": Out(signed(core.width)),
-                "lost": Out(1),
-            }
-        )
+        super().__init__(unit_ports(core))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
