@@ -31,6 +31,7 @@ from tests.host.native import (
     on_tcp,
     on_udp,
 )
+from tests.host.test_programs import Torn
 
 pytestmark = needs_compiler
 ENGINE = Resident(Core())
@@ -148,18 +149,6 @@ def test_a_line_with_noise_loads_what_it_should(seed: int) -> None:
     Driver.open(program(), quiet)
     assert shell.memories.columns == quiet.memories.columns
     assert shell.memories.banks == quiet.memories.banks
-
-
-class Torn(EmulatedEngine):
-    """A link that is cut after so many bytes."""
-
-    left = 1 << 40
-    came = 0
-
-    def write(self, data: bytes) -> None:
-        self.came += len(data)
-        super().write(data[: self.left])
-        self.left = max(0, self.left - len(data))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.75, 0.85, 0.95, 0.98])

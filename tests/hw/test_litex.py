@@ -98,7 +98,7 @@ module bench;
   wire [{most}:0] done;
 {instances}
   always @(posedge clk) if (&done) $finish;
-  initial #100000 $fatal(1, "no end");
+  initial #1000000 $fatal(1, "no end");
 endmodule
 """
 
@@ -151,14 +151,26 @@ def platform(tasks: int, results: int) -> Any:
     return SimPlatform("SIM", pins)
 
 
-def soc_verilog(made: type, chip: Any, bus: str, name: str) -> tuple[str, int]:
-    """Verilog of the example's SoC on one of LiteX's buses, with a host on it; and where the registers begin."""
+def hosted(made: type, chip: Any, bus: str) -> Any:
+    """The example's SoC on one of LiteX's buses, with a clock and a host among its pins."""
     soc = made(chip, 1_000_000, bus_standard=bus)
     soc.submodules.crg = CRG(chip.request("sys_clk"))
     host = wishbone.Interface(data_width=32, address_width=32, addressing="word")
     chip.add_extension(host.get_ios("host"))
     soc.comb += host.connect_to_pads(chip.request("host"), mode="slave")
     soc.bus.add_master("host", host)
+    return soc
+
+
+def verilog_of(soc: Any, chip: Any, name: str) -> tuple[str, int]:
+    """A SoC's Verilog, and where the registers begin."""
+    soc.finalize()
+    return str(chip.get_verilog(soc, name=name)), soc.bus.regions["dynamics"].origin
+
+
+def soc_verilog(made: type, chip: Any, bus: str, name: str) -> tuple[str, int]:
+    """Verilog of the example's SoC on one of LiteX's buses, with a host on it; and where the registers begin."""
+    soc = hosted(made, chip, bus)
     sink, source = soc.dynamics.sink, soc.dynamics.source
     for signal in ("data", "valid", "last"):
         soc.comb += getattr(sink, signal).eq(chip.request(f"task_{signal}"))
@@ -167,20 +179,18 @@ def soc_verilog(made: type, chip: Any, bus: str, name: str) -> tuple[str, int]:
         chip.request("task_ready").eq(sink.ready),
         source.ready.eq(chip.request("result_ready")),
     ]
-    soc.finalize()
-    text = str(chip.get_verilog(soc, name=name))
-    return text, soc.bus.regions["dynamics"].origin
+    return verilog_of(soc, chip, name)
 
 
-def soc_class(folder: Path, name: str) -> type:
-    """The class of the docstring's example, run as it stands."""
-    text = (folder / f"{name}_axi_litex.py").read_text(encoding="utf-8")
+def soc_class(folder: Path, module: str) -> type:
+    """The class of the example in a module's docstring, run as it stands."""
+    text = (folder / f"{module}.py").read_text(encoding="utf-8")
     scope: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         importlib.invalidate_caches()
         exec(compile(example(text), "example.py", "exec"), scope)
-    del sys.modules[f"{name}_axi_litex"]
+    del sys.modules[module]
     return scope["SoC"]
 
 
@@ -204,7 +214,7 @@ def socs(
     """All SoCs in one simulation, by bus."""
     d = accelerator
     tasks, results = stream_bits(d.tasks.task), stream_bits(d.tasks.result)
-    made = soc_class(folder, d.name)
+    made = soc_class(folder, f"{d.name}_axi_litex")
     (trial, *_) = make_vectors(d, 0, 3).lone
     sources: set[Path] = set()
     bases = []

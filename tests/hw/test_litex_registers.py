@@ -3,8 +3,6 @@ LiteX's own, by a host that sends a task through it."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,6 @@ import numpy as np
 import pytest
 from litex.build.generic_platform import Pins
 from litex.build.sim import SimPlatform
-from litex.soc.interconnect import wishbone
-from migen.genlib.io import CRG
 
 from rbdgen import Design
 from rbdgen.emulation import bit_true_shell
@@ -23,7 +19,7 @@ from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import register_core_of, register_ip_files
 from tests.conftest import design
-from tests.hw.test_litex import example, simulate
+from tests.hw.test_litex import TOP, hosted, simulate, soc_class, verilog_of
 
 VERSION = "1.2.3"
 SOCS = [(bus, standard) for bus in REGISTER_BUSES for standard in ("wishbone", "axi-lite")]
@@ -62,17 +58,6 @@ module bench_{number}(input clk, output reg done);
   end
 endmodule
 """
-TOP = """\
-`timescale 1ns / 1ps
-module bench;
-  reg clk = 0;
-  always #5 clk = ~clk;
-  wire [{most}:0] done;
-{instances}
-  always @(posedge clk) if (&done) $finish;
-  initial #1000000 $fatal(1, "no end");
-endmodule
-"""
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +93,9 @@ def script(base: int, entries: tuple[RegisterEntry, ...], task: list[int], answe
 
 def soc_verilog(made: type, chip: Any, standard: str, name: str) -> tuple[str, int]:
     """Verilog of the example's SoC with a host on it; and where the registers begin."""
-    soc = made(chip, 1_000_000, bus_standard=standard)
-    soc.submodules.crg = CRG(chip.request("sys_clk"))
-    host = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-    chip.add_extension(host.get_ios("host"))
-    soc.comb += host.connect_to_pads(chip.request("host"), mode="slave")
-    soc.bus.add_master("host", host)
+    soc = hosted(made, chip, standard)
     soc.comb += chip.request("dynamics_irq").eq(soc.dynamics.irq)
-    soc.finalize()
-    return str(chip.get_verilog(soc, name=name)), soc.bus.regions["dynamics"].origin
+    return verilog_of(soc, chip, name)
 
 
 @pytest.mark.thorough
@@ -132,19 +111,14 @@ def test_the_example_answers_on_every_bus(accelerator: Design, tmp_path: Path) -
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
-        scope: dict[str, Any] = {}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.syspath_prepend(str(folder))
-            importlib.invalidate_caches()
-            exec(compile(example(files[f"{core.name}_litex.py"]), "example.py", "exec"), scope)
-        del sys.modules[f"{core.name}_litex"]
+        made = soc_class(folder, f"{core.name}_litex")
         chip = SimPlatform("SIM", [("sys_clk", 0, Pins(1)), ("dynamics_irq", 0, Pins(1))])
-        soc, base = soc_verilog(scope["SoC"], chip, standard, f"soc_{number}")
+        soc, base = soc_verilog(made, chip, standard, f"soc_{number}")
         own = {Path(source[0]) for source in chip.sources}
         assert {source.name for source in own} == {*core.files}
         sources |= {s for s in own if s.name not in {t.name for t in sources}}
-        made = script(base, core.registers, task, len(answer))
-        texts += [BENCH.format(number=number, script=made), soc]
+        calls = script(base, core.registers, task, len(answer))
+        texts += [BENCH.format(number=number, script=calls), soc]
         instances.append(f"  bench_{number} b{number}(clk, done[{number}]);")
         bases.append(base)
         maps.append(core.registers)
