@@ -196,18 +196,22 @@ class ReceiverBuilder:
     def _offer(self) -> None:
         """Whole payloads leave the buffer."""
         m, out = self.m, self.ports.o
-        fetched = Signal()
+        fetched, there = Signal(), Signal()
         waits = self.head != self.base
         m.d.comb += [
             self.read.addr.eq(self.head),
-            out.payload.eq(self.read.data),
-            out.valid.eq(fetched),
+            out.valid.eq(there),
             self.ports.quiet.eq(~waits & ~self.closing),
         ]
-        with m.If(~fetched):
-            m.d.sync += fetched.eq(waits)
+        # a block memory is slow to give what it read
+        m.d.sync += out.payload.eq(self.read.data)
+        with m.If(~there):
+            m.d.sync += [
+                fetched.eq(waits & ~fetched),
+                there.eq(fetched),
+            ]
         with m.Elif(out.ready):
             m.d.sync += [
-                fetched.eq(0),
+                there.eq(0),
                 self.head.eq(self.head + 1),
             ]

@@ -33,7 +33,7 @@ epoch's from now on."""
 
 
 class Answer(SharedComponent):
-    """``byte``: the one at ``place`` a cycle before. ``greeting``: what a hello says."""
+    """``byte``: the one at ``place`` two cycles before. ``greeting``: what a hello says."""
 
     module_name = "answer"
 
@@ -57,6 +57,7 @@ class Answer(SharedComponent):
             writing.addr.eq(Mux(greeting.naming, EPOCH_AT, NONCE_AT) + greeting.number),
             writing.data.eq(greeting.byte),
             reading.addr.eq(self.place),
-            self.byte.eq(reading.data),
         ]
+        # a block memory is slow to give what it read
+        m.d.sync += self.byte.eq(reading.data)
         return m
