@@ -10,7 +10,8 @@ Two families compute everything but inverse dynamics: ``method="composite"`` are
 function that is registered later (:func:`rbdgen.functions.registry.register`) is found here by its name as well.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from rbdgen.functions import registry
 from rbdgen.functions.contact import constrained_forward_dynamics
@@ -61,12 +62,17 @@ __all__ = [
     "step",
 ]
 
-# checkers would take any name for a golden function
-if not TYPE_CHECKING:
+# the others, by the records that there are
+__all__ += [name for name in registry.golden_functions() if name not in __all__]  # pyright: ignore[reportUnsupportedDunderAll]
 
-    def __getattr__(name: str) -> object:
-        """A golden function that is in the registry only."""
-        try:
-            return registry.golden_functions()[name]
-        except KeyError:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """A golden function that is in the registry only."""
+    try:
+        return registry.golden_functions()[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

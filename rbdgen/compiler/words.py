@@ -26,7 +26,8 @@ def function_format(function: str, network: Network, fixed: FixedGraph) -> Funct
         ResultWord(w.name, fixed.formats[fixed.graph.outputs[w.name]])
         for w in network.result_words(function)
     ]
-    return FunctionFormat(function, record.code, tuple(operands), tuple(results))
+    code = registry.header_codes(network.functions)[function]
+    return FunctionFormat(function, code, tuple(operands), tuple(results))
 
 
 def parameter_words(network: Network, fixed: FixedGraph) -> list[OperandWord]:

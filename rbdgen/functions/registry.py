@@ -16,7 +16,10 @@ from rbdgen import functions
 from rbdgen.errors import ConfigError
 from rbdgen.functions import algorithms
 from rbdgen.functions.record import Function, Settings
-from rbdgen.protocol.tasks import CALIBRATE, CODES
+from rbdgen.protocol.tasks import CALIBRATE, CODES, LOAD
+
+BEYOND = range(LOAD + 1, 256)
+"""Codes of functions for which headers of tasks have no code of their own (:func:`header_codes`)."""
 
 _known: dict[str, Function] = {}
 
@@ -32,10 +35,10 @@ def register(function: Function) -> None:
             raise ConfigError(
                 f"function {function.name!r}: code {function.code} is that of {other.name!r}; free codes are {free}"
             )
-    if function.code not in CODES:
+    if function.code not in CODES and function.code not in BEYOND:
         raise ConfigError(
             f"function {function.name!r}: code must be {CODES[0]} to {CODES[-1]} and not {CALIBRATE}, which loads "
-            f"parameters, not {function.code}"
+            f"parameters, or {BEYOND[0]} to {BEYOND[-1]}, not {function.code}"
         )
     if not function.needs:
         raise ConfigError(
@@ -94,6 +97,23 @@ def check_functions(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise ConfigError(f"functions: none given; choose from {', '.join(_known)}, or all")
     return tuple(name for name in _known if name in names)
+
+
+def header_codes(names: Sequence[str]) -> dict[str, int]:
+    """What headers of tasks hold for each of an accelerator's functions: its code, or, where that is beyond a header,
+    one that is free, those that are no function's own first. ConfigError for more functions than there are codes."""
+    codes = {name: function(name).code for name in names}
+    given = {name: code for name, code in codes.items() if code in CODES}
+    owned = {f.code for f in _known.values()}
+    free = [code for code in CODES if code not in given.values()]
+    free.sort(key=lambda code: (code in owned, code))
+    late = sorted((name for name in codes if name not in given), key=lambda name: codes[name])
+    if len(late) > len(free):
+        raise ConfigError(
+            f"functions: {len(codes)} are more than a task's header has codes for, {len(CODES)}; build several "
+            "accelerators"
+        )
+    return given | dict(zip(late, free, strict=False))
 
 
 def check_together(functions: Sequence[Function]) -> None:

@@ -138,11 +138,11 @@ def test_an_operand_without_states_is_named(registered: Function) -> None:
         ({"code": 0}, r"function 'mb': code 0 is that of 'id'; free codes are \d+, \d+"),
         (
             {"code": 15},
-            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, not 15",
+            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, or 32 to 255, not 15",
         ),
         (
-            {"code": 32},
-            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, not 32",
+            {"code": 256},
+            "function 'mb': code must be 0 to 30 and not 15, which loads parameters, or 32 to 255, not 256",
         ),
         ({"name": "all"}, "function 'all': the name must be an identifier"),
         ({"name": "a b"}, "function 'a b': the name must be an identifier"),
@@ -160,6 +160,22 @@ def test_the_codes_that_are_said_to_be_free_are(registered: Function) -> None:
     said = str(refused.value).rpartition("free codes are ")[2].split(", ")
     taken = {f.code for f in registry.known().values()} | {15}
     assert list(map(int, said)) == sorted(set(range(31)) - taken)
+
+
+def test_a_header_has_a_code_for_each_of_an_accelerators_functions(registered: Function) -> None:
+    for k in range(32, 64):
+        registry.register(replace(RECORD, name=f"f{k}", code=k))
+    try:
+        codes = registry.header_codes(["f40", "id", "m", "ma", "f33"])
+        # those that no function has for its own come first
+        assert codes == {"id": 0, "m": 2, "ma": 30, "f33": 21, "f40": 22}
+        many = registry.header_codes(["id", *(f"f{k}" for k in range(32, 61))])
+        assert sorted(many.values()) == [*range(15), *range(16, 31)]
+        with pytest.raises(ConfigError, match="functions: 31 are more than a task's header"):
+            registry.header_codes(["id", *(f"f{k}" for k in range(32, 62))])
+    finally:
+        for k in range(32, 64):
+            registry.unregister(f"f{k}")
 
 
 def test_unknown_functions_are_errors() -> None:
