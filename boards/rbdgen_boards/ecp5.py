@@ -43,8 +43,8 @@ LONG, MANY = 2.5, 60_000
 usual placer leaves wires of multipliers that many operations share that long. An engine of one core, whose memories
 stand in rows of the device, has 42,000 of 4.2 tiles, and is routed in minutes."""
 AHEAD = 1.08
-"""By how much place and route aims higher for a board's further clocks than they need: nextpnr leaves off at what it aims
-at, with an estimate of wires that routing then misses."""
+"""By how much place and route aims higher for a board's further clocks than they need: nextpnr leaves off at what it
+aims at, with an estimate of wires that routing then misses."""
 WINDOW = 600.0
 """Seconds over which the router's pace is taken."""
 LONGEST = 8 * 3600.0
