@@ -13,6 +13,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.quantities import MINV, States
 from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.entries import mirrored
 from rbdgen.protocol.tasks import Flag
 from rbdgen.tracing.samples import bounded_others, random_base, random_forces, random_others
 from rbdgen.tracing.torques import MOTION, slowed, with_torques
@@ -182,7 +183,7 @@ def by_vector(design: Design, function: str, count: int, values: Sequence[np.nda
         array[(every, *word.index)] = value
         # symmetric matrices are sent as their lower triangles
         if quantities[word.vector].symmetric:
-            array[(every, *reversed(word.index))] = value
+            array[(every, *mirrored(word.index))] = value
     return dense
 
 

@@ -105,7 +105,7 @@ def carriers(
     """The places of ``frames`` on their bodies, their motions given in ``reference``."""
     if reference == LOCAL:
         return [_fixed(frame) for frame in frames]
-    places = body_places(robot, joints, frames, enter)
+    places = body_places(robot, joints, (frame.body for frame in frames), enter)
     found = []
     for frame in frames:
         place = places[frame.body]

@@ -59,6 +59,21 @@ class CompositeInertia:
     first: Vector
     second: Matrix
 
+    def __add__(self, other: CompositeInertia) -> CompositeInertia:
+        """Of both, about the same origin."""
+        first = vadd(self.first, other.first)
+        second = madd(self.second, other.second)
+        return CompositeInertia(self.mass + other.mass, first, second)
+
+    def moved(self, omega: Vector, origin: Vector) -> CompositeMomentum:
+        """What it has where it turns at ``omega`` and its origin moves at ``origin``."""
+        linear = vscale(self.mass, origin)
+        linear = vadd(linear, cross(omega, self.first))
+        # ∫ (ω × r) rᵀ dm = [ω]× Σ
+        spin = tuple(cross(omega, column) for column in transpose(self.second))
+        moment = outer(origin, self.first)
+        return CompositeMomentum(linear, madd(moment, transpose(spin)))
+
 
 @dataclass(frozen=True)
 class CompositeMomentum:
@@ -66,6 +81,11 @@ class CompositeMomentum:
 
     linear: Vector
     moment: Matrix
+
+    def __add__(self, other: CompositeMomentum) -> CompositeMomentum:
+        """Of both, about the same origin."""
+        linear = vadd(self.linear, other.linear)
+        return CompositeMomentum(linear, madd(self.moment, other.moment))
 
 
 @dataclass(frozen=True)
@@ -103,7 +123,8 @@ def _wrench_inward(body: Body, joint: JointPlacement, wrench: Wrench) -> Wrench:
     return Wrench(vadd(moment, lever), force)
 
 
-def _outer(a: Vector, b: Vector) -> Matrix:
+def outer(a: Vector, b: Vector) -> Matrix:
+    """a bᵀ."""
     return tuple(vscale(x, b) for x in a)
 
 
@@ -140,18 +161,18 @@ def composite_inertias(
                 moment = inward(body, joint, below.first)
                 turned = rotate_symmetric(joint.rotation, below.second)
                 turned = rotate_symmetric(body.placement.rotation, turned)
-                mixed = _outer(moment, offset)
+                mixed = outer(moment, offset)
                 weighted = vscale(below.mass, offset)
-                shift = _outer(offset, weighted)
+                shift = outer(offset, weighted)
                 # ∫ (r + p)(r + p)ᵀ dm, expanded: Σ + H pᵀ + p Hᵀ + m p pᵀ
-                second = madd(second, turned, _symmetric(mixed), shift)
+                second = madd(second, turned, symmetrised(mixed), shift)
                 first = vadd(first, moment, weighted)
                 mass += below.mass
         result[i] = CompositeInertia(mass, first, second)
     return [result[i] for i in range(len(robot.bodies))]
 
 
-def _symmetric(m: Matrix) -> Matrix:
+def symmetrised(m: Matrix) -> Matrix:
     """M + Mᵀ, each pair computed once."""
     rows: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
     for i in range(3):
@@ -344,19 +365,16 @@ def composite_momenta(
         omega = omegas[i]
         origin = origins[i]
         with enter("Db", i):
-            linear = vscale(own.mass, origin)
-            linear = vadd(linear, cross(omega, own.first_moment))
-            # ∫ (ω × r) rᵀ dm = [ω]× Σ
-            spin = tuple(cross(omega, column) for column in transpose(own.second_moment))
-            moment = _outer(origin, own.first_moment)
-            moment = madd(moment, transpose(spin))
+            inertia = CompositeInertia(own.mass, own.first_moment, own.second_moment)
+            moved = inertia.moved(omega, origin)
+            linear, moment = moved.linear, moved.moment
             for child in robot.children[i]:
                 body, joint = robot.bodies[child], joints[child]
                 below = result[child]
                 carried = inward(body, joint, below.linear)
                 turned = rotate_matrix(joint.rotation, below.moment)
                 turned = rotate_matrix(body.placement.rotation, turned)
-                shift = _outer(carried, _offset(body, joint))
+                shift = outer(carried, _offset(body, joint))
                 moment = madd(moment, turned, shift)
                 linear = vadd(linear, carried)
         result[i] = CompositeMomentum(linear, moment)
@@ -398,7 +416,7 @@ def derivatives(
                     dv.put(row, dof, entry)
                 # only ancestors feel that the subtree's force turns with it; its own joint turns along
                 position = position + _turned_wrench(column, totals[i])
-                adjoint = _momentum_adjoint(column, momentum)
+                adjoint = momentum_adjoint(column, momentum)
             for body, parent in _path(robot, i):
                 moved, joint = robot.bodies[body], joints[body]
                 with enter("Db", parent):
@@ -460,8 +478,8 @@ def _turned_wrench(column: Column, total: Wrench) -> Wrench:
     return Wrench(moment, cross(e, total.force))
 
 
-def _momentum_adjoint(column: Column, momentum: CompositeMomentum) -> Vector:
-    """The adjoint of 2 (tr N 1 − N) and of 2 x × P."""
+def momentum_adjoint(column: Column, momentum: CompositeMomentum) -> Vector:
+    """2 ∫ v × s dm (3), with s(r) what ``column`` moves: the adjoint of 2 (tr N 1 − N) and of 2 x × P."""
     e, d = column
     turned = _complement(transpose(momentum.moment), e)
     return vscale(2.0, vadd(turned, cross(momentum.linear, d)))

@@ -8,7 +8,7 @@ take a joint's part of a vector, and where they leave an entry. Where nothing fo
 from __future__ import annotations
 
 from rbdgen.model.robot import Robot
-from rbdgen.spatial import Scalar, Vector, add, mul, sub
+from rbdgen.spatial import Scalar, Vector, add, is_constant, mul, sub
 
 Entries = dict[tuple[int, int], Scalar]
 """A matrix over the degrees of freedom: only the entries that can differ from zero."""
@@ -76,6 +76,31 @@ def collect(robot: Robot, i: int, total: list[Scalar], forces: Vector) -> None:
         dof, multiplier = gear
         led = mul(multiplier, force)
         total[dof] = add(total[dof], led)
+
+
+class Collected:
+    """Entries over the degrees of freedom of ``robot``, added up from those of the whole tree. Those that are constant
+    zeros are none."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.gearing = robot.gearing
+        self.entries: dict[tuple[int, ...], Scalar] = {}
+
+    def put(self, x: Scalar, *dofs: int, before: tuple[int, ...] = ()) -> None:
+        """Add the tree's entry whose index is ``before`` and then these ``dofs``."""
+        index = before
+        for dof in dofs:
+            leader, gear = self.gearing[dof]
+            index = (*index, leader)
+            x = mul(gear, x)
+        total = add(self.entries.get(index, 0.0), x)
+        if not is_constant(total, 0):
+            self.entries[index] = total
+
+    def put_vector(self, x: Vector, *dofs: int, before: tuple[int, ...] = ()) -> None:
+        """Add a vector's entries, whose number stands between ``before`` and ``dofs``."""
+        for row, entry in enumerate(x):
+            self.put(entry, *dofs, before=(*before, row))
 
 
 class Reduced:

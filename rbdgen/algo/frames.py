@@ -11,7 +11,7 @@ constant; for the others a sweep outward places the bodies in the base's (``Fp_i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from rbdgen.algo.following import Entries
@@ -59,13 +59,13 @@ def _constant(placement: Placement) -> JointPlacement:
 
 
 def body_places(
-    robot: Robot, joints: Sequence[JointPlacement], frames: Sequence[TaskFrame], enter: Enter
+    robot: Robot, joints: Sequence[JointPlacement], carrying: Iterable[int], enter: Enter
 ) -> dict[int, JointPlacement]:
-    """In the base's coordinates, the bodies that these frames hang on, and the base, which is −1."""
+    """In the base's coordinates, the bodies of these numbers with all that they hang on, and the base, which is −1."""
     wanted: set[int] = set()
-    for frame in frames:
-        # bodies that carry no frame are not placed
-        wanted.update(path_of(robot, frame.body))
+    for body in carrying:
+        # bodies that carry nothing are not placed
+        wanted.update(path_of(robot, body))
     places = {-1: IDENTITY_PLACEMENT}
     # parents have smaller numbers than their children
     for i in sorted(wanted):
@@ -83,7 +83,7 @@ def frame_places(
     enter: Enter = anywhere,
 ) -> tuple[list[JointPlacement], dict[int, JointPlacement]]:
     """Where frames are, and the bodies that they hang on (:func:`body_places`), in the base's coordinates."""
-    bodies = body_places(robot, joints, frames, enter)
+    bodies = body_places(robot, joints, (frame.body for frame in frames), enter)
     places: list[JointPlacement] = []
     for frame in frames:
         with enter("Fp", frame.body):

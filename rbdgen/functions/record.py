@@ -297,14 +297,14 @@ class Function:
     (:func:`rbdgen.functions.registry.header_codes`); codes never change their meaning. ``operands`` and ``results`` are
     in the order of the words. ``needs``: what is computed for the last pass, the only one unless there is a
     ``first_pass``. ``trace`` gives the results' entries by name. ``golden`` is the public function of
-    :mod:`rbdgen.golden` and the host driver's method of that name. ``reference(robot, states, settings, method)`` are
-    the same results in float64, where they are not those of ``golden`` at the operands (:func:`by_golden`); ``method``
-    is a family of algorithms, or None for the default one. ``forced`` and ``based``: whether external forces and the
-    base's motion act on it, where an accelerator takes them. ``common``: one of those that ``all`` means. ``check``
-    refuses robots and settings; ``bounded`` brings random operands to where results have bounds; ``uses`` are the
-    options that only such functions have a use for. ``slopes`` are its derivatives, as far as other functions compute
-    them. ``beside`` is the function as it is made with these settings beside other functions, where that depends on
-    them.
+    :mod:`rbdgen.golden` and the host driver's method of that name; ``parts`` are others that give a part of it alone.
+    ``reference(robot, states, settings, method)`` are the same results in float64, where they are not those of
+    ``golden`` at the operands (:func:`by_golden`); ``method`` is a family of algorithms, or None for the default one.
+    ``forced`` and ``based``: whether external forces and the base's motion act on it, where an accelerator takes them.
+    ``common``: one of those that ``all`` means. ``check`` refuses robots and settings; ``bounded`` brings random
+    operands to where results have bounds; ``uses`` are the options that only such functions have a use for. ``slopes``
+    are its derivatives, as far as other functions compute them. ``beside`` is the function as it is made with these
+    settings beside other functions, where that depends on them.
     """
 
     name: str
@@ -316,6 +316,7 @@ class Function:
     trace: Callable[[TracedProgram], Mapping[str, Entries]]
     reference: Reference | None = None
     golden: Callable[..., Any] | None = None
+    parts: tuple[Callable[..., Any], ...] = ()
     pinocchio: Pinocchio | None = None
     forced: bool = True
     based: bool = True

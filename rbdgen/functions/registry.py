@@ -135,7 +135,11 @@ def check_together(functions: Sequence[Function]) -> None:
 
 def golden_functions() -> dict[str, Callable[..., Any]]:
     """The public functions of :mod:`rbdgen.golden`, by name."""
-    return {f.golden.__name__: f.golden for f in _known.values() if f.golden}
+    found = {}
+    for f in _known.values():
+        public = (f.golden, *f.parts) if f.golden else f.parts
+        found |= {one.__name__: one for one in public}
+    return found
 
 
 for _module in sorted(m.name for m in pkgutil.iter_modules(functions.__path__)):

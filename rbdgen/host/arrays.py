@@ -14,6 +14,7 @@ import numpy as np
 from rbdgen.errors import ConfigError
 from rbdgen.host.manifest import Entry, Manifest
 from rbdgen.operands import number_array, unit_error, unit_fault
+from rbdgen.protocol.entries import mirrored
 from rbdgen.protocol.identifiers import plain_name
 from rbdgen.protocol.packets import result_matrix, task_packets
 from rbdgen.protocol.tasks import Flag
@@ -91,7 +92,7 @@ class FunctionArrays:
             source[entry_number(entry.index, size)] = number
             # only the lower triangle was sent
             if self.manifest.shapes[entry.vector].symmetric:
-                source[entry_number(entry.index[::-1], size)] = number
+                source[entry_number(mirrored(entry.index), size)] = number
         return found
 
     def raw(self, operands: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], np.ndarray]:

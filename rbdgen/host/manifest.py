@@ -195,14 +195,20 @@ def _check_words(
             raise must_be(f"{path}[{k}].index", f"inside the shape {shape} of {vector}", index)
         # the mirror entry is filled in by the host: sent twice, the two could differ
         if vectors[vector]["symmetric"]:
-            _check_symmetric(f"{path}[{k}]", shape, index)
+            _check_symmetric(
+                f"{path}[{k}]", shape, index, (vector, *index[:-2], *reversed(index[-2:])) in found
+            )
         if (vector, *index) in found:
             raise ConfigError(f"{path}[{k}] must be another entry of {vector} than those before it")
         found.add((vector, *index))
 
 
-def _check_symmetric(path: str, shape: Sequence[int], index: Sequence[int]) -> None:
-    if len(shape) != 2 or shape[0] != shape[1] or index[1] > index[0]:
+def _check_symmetric(path: str, shape: Sequence[int], index: Sequence[int], differs: bool) -> None:
+    """``differs``: whether that across the diagonal was sent before."""
+    square = len(shape) > 1 and shape[-2] == shape[-1]
+    # second derivatives by one joint's turns may depend on their order
+    above = index[-1] > index[-2] and not differs
+    if not square or above:
         raise must_be(f"{path}.index", f"in the lower triangle of a square, not of {shape}", index)
 
 

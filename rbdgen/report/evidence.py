@@ -19,6 +19,7 @@ from rbdgen.compiler import Design
 from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import States
 from rbdgen.model.robot import dof_names
+from rbdgen.protocol.entries import mirrored
 from rbdgen.protocol.tasks import Flag
 from rbdgen.tracing.execute import float_passes
 from rbdgen.trials import (
@@ -327,7 +328,7 @@ def _asked(design: Design, function: str) -> dict[str, _Asked]:
             places = {word.index}
             # words are of the lower triangle, errors of the whole matrix
             if quantities[vector].symmetric:
-                places.add(tuple(reversed(word.index)))
+                places.add(mirrored(word.index))
             for place in places:
                 values[place], of[place] = target.value, target.of
         # absolute errors and relative ones cannot be compared: relative ones come first

@@ -11,6 +11,7 @@ import numpy as np
 
 from rbdgen.functions.record import Function
 from rbdgen.ir.graph import Graph
+from rbdgen.protocol.entries import mirrored
 from rbdgen.tracing.calibration import PARAMETERS
 from rbdgen.tracing.network import Network
 
@@ -127,7 +128,7 @@ def result_arrays(network: Network, function: str) -> tuple[tuple[Array, ...], d
         array = Array(name, quantity.size(network.robot), quantity.text)
         arrays.append(array)
         for word in network.results[group]:
-            indices = {word.index, word.index[::-1] if quantity.symmetric else word.index}
+            indices = {word.index, mirrored(word.index) if quantity.symmetric else word.index}
             # in order, so that the text is the same each time
             for index in sorted(indices):
                 written[name, flat(index, array.shape)] = word.name

@@ -21,6 +21,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.model.ranges import InputRanges
 from rbdgen.passes.noise import FEW, is_rounding, some_of
+from rbdgen.protocol.entries import mirrored
 from rbdgen.tracing.equivalent import equivalent
 from rbdgen.tracing.execute import BitTrueModel, float_passes
 from rbdgen.tracing.network import PREFIX, Network
@@ -111,8 +112,7 @@ def nothing_masks(
         mask[word.index] = word.name in names
         # one half of a symmetric matrix is handed out, and the mask is of both
         if quantities[word.vector].symmetric:
-            mirrored = tuple(reversed(word.index))
-            mask[mirrored] = word.name in names
+            mask[mirrored(word.index)] = word.name in names
     return masks
 
 

@@ -239,7 +239,7 @@ def _entry_names(robot: Robot, quantity: Quantity, word: Word) -> list[str]:
         spelled.append(".".join(parts))
         # either triangle of a symmetric matrix may be named
         if quantity.symmetric:
-            spelled.append(".".join(reversed(parts)))
+            spelled.append(".".join([*parts[:-2], *reversed(parts[-2:])]))
     # of a matrix one joint stands for its whole row and column
     if len(own) > 1:
         for x in own:

@@ -15,6 +15,7 @@ import numpy as np
 from rbdgen.host.arrays import entry_number
 from rbdgen.host.manifest import Entry, Manifest
 from rbdgen.host.programs import Program
+from rbdgen.protocol.entries import mirrored
 from rbdgen.protocol.identifiers import LONGEST, Scope, c_comment, c_literal, plain_name
 from rbdgen.protocol.tasks import (
     CALIBRATE,
@@ -422,7 +423,7 @@ def _places_of(
     for entry in entries:
         shape = manifest.shapes[entry.vector]
         place = entry_number(entry.index, shape.size)
-        mirror = entry_number(entry.index[::-1], shape.size) if shape.symmetric else place
+        mirror = entry_number(mirrored(entry.index), shape.size) if shape.symmetric else place
         yield Place(vectors.index(entry.vector), place, mirror)
 
 

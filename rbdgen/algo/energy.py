@@ -1,0 +1,67 @@
+"""Kinetic and potential energy, and the matrix C of Coriolis forces.
+
+C is the one by Christoffel's symbols, so that Ṁ = C + Cᵀ: column j of a path is I Ṡ_j + B S_j of the subtree of the
+deeper joint (Echeandia & Wensing, J. Computing and Information Science in Engineering 2021; notation of
+:mod:`rbdgen.algo.subtrees`).
+
+Submodules: ``En`` and ``En_i`` for energies, ``Co_i`` for the entries of C of body i.
+"""
+
+from __future__ import annotations
+
+from rbdgen.algo.composite import momentum_adjoint
+from rbdgen.algo.following import Collected, rates
+from rbdgen.algo.subtrees import MovingSubtrees, Subtrees, momentum_of
+from rbdgen.spatial import Entries, Scalar, Vector, add, dot, mul
+
+
+def kinetic(trees: Subtrees, v: Vector) -> Scalar:
+    """Σ ½ vᵀ I v over the bodies and their rotors, at joint velocities ``v`` (nv)."""
+    velocities = trees.velocities(v)
+    momenta = trees.momenta(velocities, "En")
+    parts: list[Scalar] = []
+    for i, (moving, momentum) in enumerate(zip(velocities, momenta, strict=True)):
+        with trees.enter("En", i):
+            part = moving.power(momentum)
+            # a rotor turns with its joint, not with the link
+            turned = zip(trees.robot.bodies[i].rotors, rates(trees.robot, i, v), strict=True)
+            for rotor, rate in turned:
+                part = add(part, mul(rotor, mul(rate, rate)))
+            parts.append(part)
+    total: Scalar = 0.0
+    with trees.enter("En", None):
+        for part in parts:
+            total = add(total, part)
+        return mul(0.5, total)
+
+
+def potential(trees: Subtrees) -> Scalar:
+    """−m g·c; zero where the centre of mass is at the base's origin."""
+    whole = trees.all_of_it(trees.composites, "En")
+    uphill = tuple(0.0 - g for g in trees.robot.gravity)
+    with trees.enter("En", None):
+        return dot(uphill, whole.first)
+
+
+def coriolis(trees: Subtrees, moving: MovingSubtrees) -> Entries:
+    """Entries of C by row and column."""
+    collected = Collected(trees.robot)
+    for deep in trees.columns:
+        body, s = deep.body, deep.twist
+        own = {column.dof for column in trees.own[body]}
+        with trees.enter("Co", body):
+            half = tuple(mul(0.5, x) for x in s.angular)
+            felt = moving.response(body, half, moving.rates[deep.dof].own)
+            unit = momentum_of(trees.composites[body], s)
+            # S_iᵀ B x for any x above: by the angular part of x alone
+            turned = momentum_adjoint((s.angular, s.linear), moving.momenta[body])
+            for column in trees.paths[body]:
+                dof = column.dof
+                collected.put(column.twist.power(felt), dof, deep.dof)
+                # of the same body each is the deeper one in its turn
+                if dof in own:
+                    continue
+                x = moving.rates[dof].own.power(unit)
+                dragged = mul(0.5, dot(turned, column.twist.angular))
+                collected.put(add(x, dragged), deep.dof, dof)
+    return collected.entries
