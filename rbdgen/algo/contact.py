@@ -47,16 +47,27 @@ def held_dynamics(
 ) -> tuple[Vector, Vector]:
     """Accelerations (nv) and the contacts' forces by row, from ``rest`` = τ − C (nv); the contacts' rows are those of
     ``space``, one contact after the other."""
-    owner: list[int] = []
-    for number, contact in enumerate(contacts):
-        # open contacts are masked as a whole
-        owner += [number] * len(contact.wanted)
-    motion = space.free_motion(rest)
-    missing = missing_accelerations(space, contacts, motion)
-    matrix = _masked(space, contacts, owner)
-    factors = space.elimination.factorise(matrix)
-    forces = space.elimination.solve(factors, missing)
-    return motion.pushed(forces), forces
+    return ClosedContacts(space, contacts).moved(contacts, rest)
+
+
+class ClosedContacts:
+    """The ``contacts`` of ``space`` that are closed, taken apart once for any wanted accelerations and torques."""
+
+    def __init__(self, space: ContactSpace, contacts: Sequence[Held]) -> None:
+        self.space = space
+        owner: list[int] = []
+        for number, contact in enumerate(contacts):
+            # open contacts are masked as a whole
+            owner += [number] * len(contact.wanted)
+        matrix = _masked(space, contacts, owner)
+        self.factors = space.elimination.factorise(matrix)
+
+    def moved(self, contacts: Sequence[Held], rest: Sequence[Scalar]) -> tuple[Vector, Vector]:
+        """Accelerations (nv) and forces by row, as of :func:`held_dynamics`."""
+        motion = self.space.free_motion(rest)
+        missing = missing_accelerations(self.space, contacts, motion)
+        forces = self.space.elimination.solve(self.factors, missing)
+        return motion.pushed(forces), forces
 
 
 def missing_accelerations(

@@ -31,6 +31,7 @@ from rbdgen.functions.operational_space import (
 )
 from rbdgen.functions.quantities import Quantity, checked_forces, given_base, given_wrenches
 from rbdgen.functions.record import Settings, TracedProgram
+from rbdgen.model.joints import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -181,32 +182,44 @@ def factored_space(
     return OperationalSpace(along, factors, rows, damping, found.enter)
 
 
+def contacts_at(
+    robot: Robot, variant: Variant, joints: list[JointPlacement]
+) -> tuple[Kinematics, Spaces]:
+    """How the contacts of ``robot`` move, its joints at ``joints``, and the rows of a :class:`Moving`."""
+    reference, damping, _ = variant
+    along, factors = mass_factors(robot, joints)
+    found = contact_kinematics(robot, joints, reference)
+    space = partial(factored_space, found, along, factors, damping)
+    held = partial(factored_rows, robot, found, along, factors, damping)
+    return found, (space, held)
+
+
 def moving(
     robot: Robot, variant: Variant, q: Vector, v: Vector, tau: Vector, f: Vector | None
 ) -> Moving:
     """``robot`` at q, v and τ, with external forces, if any."""
-    reference, damping, _ = variant
     joints = joint_placements(robot, q)
     # without accelerations: what τ has beyond the torques of this accelerates the joints
     still = (0.0,) * robot.nv
     base = given_base(robot, None)
     motions, wrenches = outward_sweep(robot, joints, v, still, given_wrenches(f), base=base)
     effects, _ = inward_sweep(robot, joints, v, still, wrenches)
-    along, factors = mass_factors(robot, joints)
-    found = contact_kinematics(robot, joints, reference)
     rest = remaining_torques(robot, tau, effects)
-    space = partial(factored_space, found, along, factors, damping)
-    held = partial(factored_rows, robot, found, along, factors, damping)
+    found, (space, held) = contacts_at(robot, variant, joints)
     return Moving(found, motions, rest, space, held)
+
+
+def traced_contacts(trace: TracedProgram) -> tuple[Kinematics, Spaces]:
+    """How contacts move, and the rows of a :class:`Moving`, traced."""
+    reference, _, _ = traced_variant(trace)
+    found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
+    return found, chosen("operational_space", trace.settings).text.contacts(trace, found)
 
 
 def traced_moving(trace: TracedProgram) -> Moving:
     """The same, traced."""
-    reference, _, _ = traced_variant(trace)
-    found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
-    motions = trace.motions()
-    space, held = chosen("operational_space", trace.settings).text.contacts(trace, found)
-    return Moving(found, motions, trace.rest(), space, held)
+    found, (space, held) = traced_contacts(trace)
+    return Moving(found, trace.motions(), trace.rest(), space, held)
 
 
 def traced_variant(trace: TracedProgram) -> Variant:
@@ -283,6 +296,25 @@ def inverse_inertia(
     return masked + (1.0 - kept)[..., None] * np.eye(rows)
 
 
+def require_held(robot: Robot, q: np.ndarray, closed: np.ndarray, variant: Variant) -> None:
+    """SingularityError for a mass matrix that is not positive definite, and for closed contacts that hold some motion
+    twice."""
+    # M before all that is made of it, so that the message names what is wrong
+    require_positive_definite(robot, crba(robot, q))
+    inverse = inverse_inertia(robot, q, closed, variant)
+    require_regular("contacts' inertia", robot, held_axes(robot), inverse)
+
+
+def checked_closed(robot: Robot, closed: np.ndarray | None, batch: tuple[int, ...]) -> np.ndarray:
+    """Which contacts are closed (..., contacts): all where nothing is given. ConfigError for what is not 0 or 1."""
+    count = len(robot.contacts)
+    mask = np.ones((*batch, count)) if closed is None else closed
+    mask = argument("closed", mask, (count,), batch)
+    if not np.all((mask == 0) | (mask == 1)):
+        raise ConfigError("closed: must be 0 or 1 for each contact")
+    return mask
+
+
 @dataclass(frozen=True, eq=False)
 class ContactArguments:
     """Arguments of a function of contacts, checked; shapes as of :func:`constrained_forward_dynamics`."""
@@ -324,17 +356,10 @@ def checked_contacts(
     q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
-    count = len(robot.contacts)
     rows = sum(contact.rows for contact in robot.contacts)
-    mask = np.ones((*batch, count)) if closed is None else closed
-    mask = argument("closed", mask, (count,), batch)
-    if not np.all((mask == 0) | (mask == 1)):
-        raise ConfigError("closed: must be 0 or 1 for each contact")
+    mask = checked_closed(robot, closed, batch)
     held = np.zeros((*batch, rows)) if wanted is None else wanted
     held = argument("wanted", held, (rows,), batch)
-    # M before all that is made of it, so that the message names what is wrong
-    require_positive_definite(robot, crba(robot, q))
-    inverse = inverse_inertia(robot, q, mask, variant)
-    require_regular("contacts' inertia", robot, held_axes(robot), inverse)
+    require_held(robot, q, mask, variant)
     forces = checked_forces(robot, f_ext, batch)
     return ContactArguments(variant, q, v, tau, mask, held, forces)
