@@ -33,7 +33,7 @@ from rbdgen.functions import registry
 from rbdgen.functions.algorithms import Algorithm, chosen, usual
 from rbdgen.functions.dynamics_algorithms import TakenApart, Triangle
 from rbdgen.functions.quantities import BASE as BASE_MOTION
-from rbdgen.functions.quantities import F_EXT, MINV
+from rbdgen.functions.quantities import F_EXT, MINV, Quantity
 from rbdgen.functions.record import Entries, Function, Need, Reference
 from rbdgen.model.body import Placement
 from rbdgen.model.joints import JointPlacement
@@ -89,7 +89,15 @@ def sorted_by_need(records: Iterable[Function]) -> list[Function]:
 def _first_half(function: Function) -> Function:
     """A function as its first pass's program sees it."""
     assert function.first_pass is not None
-    return replace(function, operands=function.first_pass.operands, first_pass=None)
+    operands = *function.first_pass.operands, *_later_operands(function)
+    return replace(function, operands=operands, first_pass=None)
+
+
+def _later_operands(function: Function) -> list[Quantity]:
+    """The operands with ranges of their own that only the second of two passes takes."""
+    assert function.first_pass is not None
+    taken = function.first_pass.operands
+    return [q for q in function.operands if q.limits is not None and q not in taken]
 
 
 class _Shared(ABC):
@@ -325,8 +333,8 @@ class _Dynamics(_Shared):
             self.provide(need)
             while pending and max(pending[0].needs) <= need:
                 self.finish(pending.pop(0))
-        for f in first_passes:
-            self.hand_over(f, second)
+        if first_passes:
+            self.hand_over(first_passes, second)
 
     def provide(self, need: Need) -> None:
         """Compute what functions share."""
@@ -337,16 +345,21 @@ class _Dynamics(_Shared):
         elif need == Need.ACCELERATION:
             self.acceleration()
 
-    def hand_over(self, function: Function, second: str) -> None:
-        """The end of a first pass: operands as they are, and what the second pass, through the program ``second``,
-        takes from this one."""
-        assert function.first_pass is not None
+    def hand_over(self, functions: Sequence[Function], second: str) -> None:
+        """The end of the first pass of ``functions``, which is the same for all: operands as they are, and what the
+        second pass, through the program ``second``, takes from this one."""
+        first_pass = functions[0].first_pass
+        assert first_pass is not None
         handed = {"a": self.acceleration, MINV.name: self.inverse}
         names = []
-        for quantity in ("q", "v", F_EXT.name, BASE_MOTION.name):
+        later = {q.name: None for f in functions for q in _later_operands(f)}
+        for quantity in later:
+            # nothing here has asked for it yet
+            self.operand(quantity)
+        for quantity in ("q", "v", F_EXT.name, BASE_MOTION.name, *later):
             for name in self.operand_names(quantity):
                 names.append(self.passed(name))
-        for quantity in function.first_pass.hands_over:
+        for quantity in first_pass.hands_over:
             entries = handed[quantity]()
             names += self.result(quantity, entries)
         self.built.return_by(FEEDBACK, self.program, names, second)
