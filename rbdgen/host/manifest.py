@@ -207,8 +207,7 @@ def _check_symmetric(path: str, shape: Sequence[int], index: Sequence[int], diff
     """``differs``: whether that across the diagonal was sent before."""
     square = len(shape) > 1 and shape[-2] == shape[-1]
     # second derivatives by one joint's turns may depend on their order
-    above = index[-1] > index[-2] and not differs
-    if not square or above:
+    if not square or (index[-1] > index[-2] and not differs):
         raise must_be(f"{path}.index", f"in the lower triangle of a square, not of {shape}", index)
 
 

@@ -106,8 +106,8 @@ class Construction:
             )
         if vector not in self.results:
             named = []
-            # in the order of indices, whatever order the text found them in
-            for index, x in sorted(entries.items()):
+            # whatever order the text found them in
+            for index, x in self._ordered(vector, entries):
                 if isinstance(x, Expr) or x != 0:
                     name = self._result_name(vector, index)
                     word = Word(name, vector, index)
@@ -115,6 +115,14 @@ class Construction:
                     named.append(word)
             self.results[vector] = tuple(named)
         return [w.name for w in self.results[vector]]
+
+    def _ordered(self, vector: str, entries: Entries) -> list[tuple[tuple[int, ...], Scalar]]:
+        """In the order of indices; what differs from an entry across the diagonal behind that, which stands for
+        both."""
+        quantity = self.options.quantities.get(vector)
+        if quantity is None or not quantity.symmetric:
+            return sorted(entries.items(), key=lambda entry: entry[0])
+        return sorted(entries.items(), key=lambda entry: (entry[0][-1] > entry[0][-2], entry[0]))
 
     def _result_name(self, vector: str, index: tuple[int, ...]) -> str:
         """A new name for an entry, of what its index stands for."""
