@@ -39,6 +39,8 @@ ASKED_ONE = {"iiwa14": 3.0}
 ASKED_OTHERS, ASKED_BATCH, ASKED_SCALING = 2.0, 6.0, 0.8
 ASKED_SECONDS = {"iiwa14": 30.0}
 ASKED_LONGEST, ASKED_GIB = 300.0, 1.0
+FURTHER = ("com", "cmm", "dcmm", "dcent", "energy", "coriolis", "regressor", "d2id")
+"""Functions beside the seven that Pinocchio's C++ has."""
 LISTS = (
     *("-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30"),
     *("-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"),
@@ -147,11 +149,13 @@ class Generated:
 class Bench:
     """One robot's program in a folder."""
 
-    def __init__(self, work: Path, robot: Robot, path: Path, base: str) -> None:
+    def __init__(
+        self, work: Path, robot: Robot, path: Path, base: str, functions: Sequence[str]
+    ) -> None:
         self.work, self.robot, self.path, self.base = work, robot, path, base
         self.name = name_of(robot)
         settings = TraceOptions()
-        self.programs = [make_program(robot, settings, f) for f in common()]
+        self.programs = [make_program(robot, settings, f) for f in functions]
 
     def compile(self) -> tuple[float, float]:
         """Seconds of the library's compilation on one core, and the most memory in GiB that the compiler took."""
@@ -230,8 +234,18 @@ def main() -> int:
         metavar="DIR",
         help="also Pinocchio's generated code: where CppAD and CppADCodeGen are installed",
     )
+    parser.add_argument(
+        "--functions",
+        metavar="F,…",
+        help=f"others than the seven, which Pinocchio has too: {', '.join(FURTHER)}, or further for all",
+    )
     args: argparse.Namespace = parse(parser)
     targets = Targets()
+    functions, what = common(), ""
+    if args.functions:
+        functions, what = tuple(args.functions.split(",")), " of functions beside the seven"
+    if functions == ("further",):
+        functions = FURTHER
     one_rows, many_rows, compiled_rows, generated_rows = [], [], [], []
     shared = tempfile.TemporaryDirectory()
     pinocchio = pinocchio_part(Path(shared.name))
@@ -240,7 +254,7 @@ def main() -> int:
         path, base = robot_of(text)
         robot = load(path, base)
         with tempfile.TemporaryDirectory() as work:
-            bench = Bench(Path(work), robot, path, base)
+            bench = Bench(Path(work), robot, path, base, functions)
             seconds, gib = bench.compile()
             limit = ASKED_SECONDS.get(path.stem, ASKED_LONGEST)
             compiled_rows.append(
@@ -262,7 +276,7 @@ def main() -> int:
                 ]
             )
         asked = ASKED_ONE.get(path.stem, ASKED_OTHERS)
-        for function in common():
+        for function in functions:
             theirs = single[function, "pinocchio"]
             ours = single[function, "double_one"]
             one_rows.append(
@@ -281,7 +295,7 @@ def main() -> int:
             row += [f"{best:.1f}", f"{scaling:.2f}", targets.at_least(scaling, ASKED_SCALING)]
             many_rows.append(row)
     section(
-        "One call, nanoseconds, double, one thread",
+        f"One call{what}, nanoseconds, double, one thread",
         ["robot", "base", "function", "Pinocchio's C++", "this C", "ratio", "as asked"],
         one_rows,
         keys=3,
@@ -294,7 +308,7 @@ def main() -> int:
             keys=3,
         )
     section(
-        f"Nanoseconds per state, batches of {STATES} on one thread; of {MORE_STATES} on all {cores()}",
+        f"Nanoseconds per state{what}, batches of {STATES} on one thread; of {MORE_STATES} on all {cores()}",
         [
             *("robot", "base", "function", "double, side by side", "double, rows"),
             *("float, side by side", "float, rows", "Pinocchio's double loop over float"),
@@ -304,7 +318,7 @@ def main() -> int:
         keys=3,
     )
     section(
-        "Compiling all seven functions, one core",
+        f"Compiling all {'seven functions' if not what else 'those beside the seven'}, one core",
         ["robot", "base", "time", "as asked", "compiler's memory", "as asked"],
         compiled_rows,
         keys=2,

@@ -7,7 +7,13 @@
 
 #include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/center-of-mass.hpp>
+#include <pinocchio/algorithm/centroidal-derivatives.hpp>
+#include <pinocchio/algorithm/centroidal.hpp>
 #include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/energy.hpp>
+#include <pinocchio/algorithm/regressor.hpp>
+#include <pinocchio/algorithm/rnea-second-order-derivatives.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
@@ -43,6 +49,27 @@ int main(int, char **argv)
     PINOCCHIO(difd, pinocchio::computeRNEADerivatives(model, data, state(q, k, nq), state(v, k, nv), state(a, k, nv));
               Eigen::Map<const Rows> inverse(minv.data() + k * nv * nv, nv, nv);
               by_q.noalias() = -inverse * data.dtau_dq; by_v.noalias() = -inverse * data.dtau_dv);
+    // functions beside the seven: what gives the same results as ours
+    Eigen::MatrixXd dh_dq(6, nv), rate_dq(6, nv), rate_dv(6, nv), rate_da(6, nv);
+    pinocchio::Data::Tensor3x qq(nv, nv, nv), vv(nv, nv, nv), qv(nv, nv, nv), aq(nv, nv, nv);
+    for (auto *tensor : {&qq, &vv, &qv, &aq})
+        tensor->setZero();
+    PINOCCHIO(com, pinocchio::centerOfMass(model, data, state(q, k, nq), state(v, k, nv));
+              pinocchio::jacobianCenterOfMass(model, data, state(q, k, nq)));
+    PINOCCHIO(cmm, pinocchio::ccrba(model, data, state(q, k, nq), state(v, k, nv)));
+    PINOCCHIO(dcmm, pinocchio::dccrba(model, data, state(q, k, nq), state(v, k, nv));
+              pinocchio::computeCentroidalMomentumTimeVariation(model, data, state(q, k, nq), state(v, k, nv),
+                                                                state(a, k, nv)));
+    PINOCCHIO(dcent, pinocchio::computeCentroidalDynamicsDerivatives(model, data, state(q, k, nq), state(v, k, nv),
+                                                                     state(a, k, nv), dh_dq, rate_dq, rate_dv,
+                                                                     rate_da));
+    PINOCCHIO(energy, pinocchio::computeKineticEnergy(model, data, state(q, k, nq), state(v, k, nv));
+              pinocchio::computePotentialEnergy(model, data, state(q, k, nq)));
+    PINOCCHIO(coriolis, pinocchio::computeCoriolisMatrix(model, data, state(q, k, nq), state(v, k, nv)));
+    PINOCCHIO(regressor, pinocchio::computeJointTorqueRegressor(model, data, state(q, k, nq), state(v, k, nv),
+                                                                state(a, k, nv)));
+    PINOCCHIO(d2id, pinocchio::ComputeRNEASecondOrderDerivatives(model, data, state(q, k, nq), state(v, k, nv),
+                                                                 state(a, k, nv), qq, vv, qv, aq));
     time_library(count, q, v, a, tau, minv);
     return 0;
 }
