@@ -16,7 +16,7 @@ beside what turns along: all of it where the torque's joint turns too, else S ×
 known. Products of three columns then cost a dozen multiplications, or six where the torque is not the deepest.
 
 With weights μ_i of the torques, Σ μ_i τ_i is the power of all forces along the velocities that μ would be; these change
-by Λ_k = μ_λ × S_k as velocities do by Ψ̇_k. So the sums have the cost of a first derivative.
+by Λ_k = μ_λ × S_k as velocities do by Ψ̇_k. So the sums cost about twice what first derivatives do.
 
 A second derivative is of a first one: entry (i, k, j) is the change by j of ∂τ_i/∂x_k, in the tangent space, where
 those by q of one joint of several degrees of freedom depend on their order.
@@ -36,6 +36,7 @@ from rbdgen.algo.rnea import Wrench
 from rbdgen.algo.subtrees import Column, MovingSubtrees, Twist, dragged, momentum_of
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
+    ZERO3,
     Scalar,
     Vector,
     add,
@@ -328,9 +329,11 @@ def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
     made = {kind: Collected(second.robot) for kind in KINDS}
     probes = [Probe(*parts) for parts in zip(units, turned, moved, strict=True)]
     for k in trees.columns:
+        with enter("So", k.body):
+            sums = _Sums(second, made, probes[k.body], slid, k)
         for j in trees.paths[k.body]:
             with enter("So", k.body):
-                _weigh(second, made, probes[k.body], slid, j, k)
+                sums.add(j)
     entries = {kind: collected.entries for kind, collected in made.items()}
     return distinct(second.robot, entries)
 
@@ -351,40 +354,71 @@ def _turned(second: SecondOrder, velocities: Sequence[Twist]) -> list[Vector]:
     return totals
 
 
-def _weigh(
-    second: SecondOrder,
-    made: dict[str, Collected],
-    probe: Probe,
-    slid: dict[int, Twist],
-    j: Column,
-    k: Column,
-) -> None:
-    """The entries of j and k, of which k is at or below j; ``slid`` has the Λ that are not zero."""
-    moving, trees = second.moving, second.trees
-    body, apart = k.body, j.body != k.body
+class _Sums:
+    """The entries of ``k`` and of columns at or above it, from its ``subtree``'s sums; ``slid`` has the Λ that are not
+    zero. What a column above changes is a power of its motions: along wrenches that are k's alone."""
 
-    def power(dof: int, wrench: Wrench) -> Scalar:
-        return slid[dof].power(wrench) if dof in slid else 0.0
+    def __init__(
+        self,
+        second: SecondOrder,
+        made: dict[str, Collected],
+        subtree: Probe,
+        slid: dict[int, Twist],
+        k: Column,
+    ) -> None:
+        self.rates = second.moving.rates
+        self.made = made
+        self.slid = slid
+        self.k = k
+        moving, body, s = second.moving, k.body, k.twist
+        inertia, momentum = second.trees.composites[body], moving.momenta[body]
+        first = self.rates[k.dof].first
+        # (x × S) · U is x · (S ×* U), and 2 B[x] S · μ is x · −2 B[μ] S
+        carried = s.carries(subtree.unit)
+        self.stirred = dragged(subtree.moved, s.angular)
+        self.twice_carried = _scaled(2.0, carried)
+        self.own_joint = carried - self.stirred
+        turned = cross(s.angular, subtree.turned)
+        later = _scaled(2.0, first.carries(subtree.unit)) - dragged(subtree.moved, first.angular)
+        if k.dof in slid:
+            along = slid[k.dof]
+            carried += momentum_of(inertia, along)
+            both = momentum_adjoint((along.angular, along.linear), momentum)
+            turned = vadd(turned, both)
+        self.carried = carried
+        self.later = later + Wrench(turned, ZERO3)
+        self.by_velocity = moving.by_velocity(k, body)
+        self.unit = momentum_of(inertia, s)
+        self.force = s.carries(second.forces[body]) + moving.by_position(k.dof, body)
 
-    x = probe.feels(second.by_positions(j, k))
-    x = add(x, power(j.dof, moving.by_position(k.dof, body)))
-    x = add(x, power(k.dof, moving.by_position(j.dof, body)))
-    if j.dof in slid:
-        x = add(x, slid[j.dof].cross(k.twist).power(second.forces[body]))
-    made["qq"].put(x, k.dof, j.dof)
-    y = probe.feels(second.by_velocities(j, k))
-    made["vv"].put(y, k.dof, j.dof)
-    if apart:
-        made["qq"].put(x, j.dof, k.dof)
-        made["vv"].put(y, j.dof, k.dof)
-    x = probe.feels(second.velocity_by_position(j, k))
-    made["qv"].put(add(x, power(j.dof, moving.by_velocity(k, body))), j.dof, k.dof)
-    unit = momentum_of(trees.composites[body], k.twist)
-    made["aq"].put(power(j.dof, unit), k.dof, j.dof)
-    if not apart:
-        return
-    x = probe.feels(second.position_by_velocity(j, k))
-    made["qv"].put(add(x, power(k.dof, moving.by_velocity(j, body))), k.dof, j.dof)
-    x = probe.feels(second.position_by_acceleration(j, k))
-    pushed = momentum_of(trees.composites[body], j.twist)
-    made["aq"].put(add(x, power(k.dof, pushed)), j.dof, k.dof)
+    def _slid(self, j: Column, wrench: Wrench) -> Scalar:
+        return self.slid[j.dof].power(wrench) if j.dof in self.slid else 0.0
+
+    def add(self, j: Column) -> None:
+        """The entries of j."""
+        k, put = self.k, self._put
+        apart = j.body != k.body
+        known, s = self.rates[j.dof], j.twist
+        x = known.second.power(self.carried)
+        x = add(x, known.first.power(self.later))
+        put("qq", add(x, self._slid(j, self.force)), k, j)
+        moved = self.twice_carried - self.stirred if apart else self.own_joint
+        put("vv", s.power(moved), k, j)
+        x = known.first.power(self.twice_carried - self.stirred)
+        put("qv", add(x, self._slid(j, self.by_velocity)), j, k)
+        put("aq", self._slid(j, self.unit), k, j)
+        if apart:
+            # by q_k, and by v_j or a_j
+            x = known.by_velocity.power(self.carried)
+            put("qv", add(x, s.power(self.later)), k, j)
+            put("aq", s.power(self.carried), j, k)
+
+    def _put(self, kind: str, x: Scalar, first: Column, second: Column) -> None:
+        self.made[kind].put(x, first.dof, second.dof)
+        # by two of one kind, both of it, unless one joint has both
+        if kind in ("qq", "vv") and first.body != second.body:
+            self.made[kind].put(x, second.dof, first.dof)
+
+
+def _scaled(factor: float, wrench: Wrench) -> Wrench:
+    return Wrench(vscale(factor, wrench.moment), vscale(factor, wrench.force))
