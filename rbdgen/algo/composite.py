@@ -97,7 +97,7 @@ class Variation:
     linear: Vector
 
 
-def _offset(body: Body, joint: JointPlacement) -> Vector:
+def origin_of(body: Body, joint: JointPlacement) -> Vector:
     """The body's origin in its parent's frame."""
     placement = body.placement
     moved = matvec(placement.rotation, joint.translation)
@@ -119,7 +119,7 @@ def _wrench_inward(body: Body, joint: JointPlacement, wrench: Wrench) -> Wrench:
     """A wrench on the body, as the parent has it."""
     force = inward(body, joint, wrench.force)
     moment = inward(body, joint, wrench.moment)
-    lever = cross(_offset(body, joint), force)
+    lever = cross(origin_of(body, joint), force)
     return Wrench(vadd(moment, lever), force)
 
 
@@ -157,7 +157,7 @@ def composite_inertias(
             for child in robot.children[i]:
                 body, joint = robot.bodies[child], joints[child]
                 below = result[child]
-                offset = _offset(body, joint)
+                offset = origin_of(body, joint)
                 moment = inward(body, joint, below.first)
                 turned = rotate_symmetric(joint.rotation, below.second)
                 turned = rotate_symmetric(body.placement.rotation, turned)
@@ -280,7 +280,7 @@ def velocity(
     body: Body, joint: JointPlacement, v: Vector, parent: Motion, parent_velocity: Vector
 ) -> tuple[Vector, Vector]:
     """Velocity of the body's origin: what it carries over from the parent, V', and with the joint's own, v."""
-    turning = cross(parent.angular_velocity, _offset(body, joint))
+    turning = cross(parent.angular_velocity, origin_of(body, joint))
     carried = outward(body, joint, vadd(parent_velocity, turning))
     own = joint_velocity(body.joint.linear_subspace, v)
     return carried, vadd(carried, own)
@@ -297,7 +297,7 @@ def variations(
     """The variations of ∂/∂q and of ∂/∂q̇ for each column of the joint; ``omega``: of the body, ``carried`` V' and
     ``origin`` v of :func:`velocity`."""
     angular = outward(body, joint, parent.angular_velocity)
-    acceleration = matvec(parent.gradient, _offset(body, joint))
+    acceleration = matvec(parent.gradient, origin_of(body, joint))
     acceleration = vadd(parent.acceleration, acceleration)
     acceleration = outward(body, joint, acceleration)
     both = vadd(angular, omega)
@@ -374,7 +374,7 @@ def composite_momenta(
                 carried = inward(body, joint, below.linear)
                 turned = rotate_matrix(joint.rotation, below.moment)
                 turned = rotate_matrix(body.placement.rotation, turned)
-                shift = outer(carried, _offset(body, joint))
+                shift = outer(carried, origin_of(body, joint))
                 moment = madd(moment, turned, shift)
                 linear = vadd(linear, carried)
         result[i] = CompositeMomentum(linear, moment)

@@ -270,12 +270,13 @@ def negated_product(
     if whole is not None:
         return whole
     bodies = dof_bodies(robot)
-    columns: list[dict[int, Scalar]] = [{} for _ in bodies]
+    columns: dict[int, dict[int, Scalar]] = {}
     for (i, j), x in matrix.items():
-        columns[j][i] = x
-    products = symmetric_product(robot, inverse, columns, enter)
+        columns.setdefault(j, {})[i] = x
+    numbers = sorted(columns)
+    products = symmetric_product(robot, inverse, [columns[j] for j in numbers], enter)
     result: Entries = {}
-    for j, column in enumerate(products):
+    for j, column in zip(numbers, products, strict=True):
         for i, x in column.items():
             with enter("Mx", bodies[i]):
                 result[i, j] = sub(0.0, x)

@@ -13,6 +13,7 @@ import numpy as np
 
 from rbdgen.algo.rnea import Motion, Wrench, base_motion, moving_base, wrenches
 from rbdgen.ir.number_formats import Format
+from rbdgen.model.body import PARAMETERS
 from rbdgen.model.robot import Robot, coordinate_names, dof_names
 from rbdgen.numeric.batch import RootMotion, argument, choice, configuration
 from rbdgen.protocol.identifiers import sanitize
@@ -48,15 +49,16 @@ class Quantity:
 
 
 def dimensions(robot: Robot) -> dict[str, int]:
-    """Sizes by the words of shapes: coordinates, degrees of freedom, those of a state (q, v), bodies; frames and
-    the rows of all their Jacobians; contacts, the rows of all that are held, those that are free, and by contact each
-    of these for each of those."""
+    """Sizes by the words of shapes: coordinates, degrees of freedom, those of a state (q, v), bodies and their
+    inertial parameters; frames and the rows of all their Jacobians; contacts, the rows of all that are held, those that
+    are free, and by contact each of these for each of those."""
     return {
         "nq": robot.nq,
         "nv": robot.nv,
         # in the tangent space q has as many entries as v
         "nx": 2 * robot.nv,
         "bodies": len(robot.bodies),
+        "parameters": len(PARAMETERS) * len(robot.bodies),
         "frames": len(robot.task_frames),
         "frame_rows": 6 * len(robot.task_frames),
         "contacts": len(robot.contacts),
@@ -83,6 +85,9 @@ def labels(robot: Robot, dimension: int | str, joints: Sequence[str]) -> list[st
         return [f"{part}_{dof}" for part in "qv" for dof in dofs]
     if dimension.startswith("contact"):
         return _contact_labels(robot, dimension)
+    if dimension == "parameters":
+        links = sanitize([body.name for body in robot.bodies]).values()
+        return [f"{link}_{parameter}" for link in links for parameter in PARAMETERS]
     plain = list(sanitize([frame.name for frame in robot.task_frames]).values())
     if dimension != "frame_rows":
         return plain

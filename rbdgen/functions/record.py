@@ -19,6 +19,7 @@ import numpy as np
 from rbdgen.algo.factorisation import Elimination, Factors
 from rbdgen.algo.rnea import Motion, Wrench
 from rbdgen.functions.quantities import METHODS, Quantity, States
+from rbdgen.model.body import Placement
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import Scalar, Vector
@@ -150,6 +151,10 @@ class TracedProgram(Protocol):
 
     def whole(self) -> Robot:
         """The robot with all inertia where it is, which its own may have regrouped."""
+        ...
+
+    def link_frames(self) -> Sequence[Placement]:
+        """Where the links' own frames, in which their parameters are, are in the bodies' frames."""
         ...
 
     def placements(self) -> list[JointPlacement]:

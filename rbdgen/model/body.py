@@ -38,6 +38,13 @@ class Placement:
         return Placement(constant_matrix(rotation), constant_vector(translation))
 
 
+PARAMETERS = ("m", "mx", "my", "mz", "ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+"""A body's inertial parameters in Pinocchio's order: mass, first moment, and rotational inertia about its frame's
+origin."""
+ROTATIONAL = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+"""Axes of the last six of them."""
+
+
 @dataclass(frozen=True)
 class Inertia:
     """Mass distribution of a body about its frame's origin, in its frame's coordinates.
@@ -71,6 +78,30 @@ class Inertia:
         """Rotational inertia about the frame's origin, 3×3, kg·m²."""
         sigma = np.array(self.second_moment)
         return np.trace(sigma) * np.eye(3) - sigma
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Its ten :data:`PARAMETERS`."""
+        rotational = self.rotational
+        moments = [rotational[axes] for axes in ROTATIONAL]
+        return np.array([self.mass, *self.first_moment, *moments])
+
+    @classmethod
+    def from_parameters(cls, parameters: np.ndarray) -> Inertia:
+        """Inverse of :attr:`parameters`."""
+        rotational = np.zeros((3, 3))
+        for (i, j), x in zip(ROTATIONAL, parameters[4:], strict=True):
+            rotational[i, j] = rotational[j, i] = x
+        second = 0.5 * np.trace(rotational) * np.eye(3) - rotational
+        first = constant_vector(parameters[1:4])
+        return cls(float(parameters[0]), first, constant_matrix(second))
+
+    @property
+    def about_com(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centre of mass (3, m), and rotational inertia about it (3×3, kg·m²), of a body that has mass."""
+        com = np.array(self.first_moment) / self.mass
+        centred = self.expressed_in(Placement(IDENTITY3, constant_vector(-com)))
+        return com, centred.rotational
 
     @property
     def pseudo(self) -> np.ndarray:
@@ -240,9 +271,8 @@ def inertia_faults(inertia: Inertia) -> tuple[str, ...]:
     """
     if inertia.mass <= 0.0:
         return ("moments without mass",) if np.any(inertia.pseudo) else ()
-    com = np.array(inertia.first_moment) / inertia.mass
-    centred = inertia.expressed_in(Placement(IDENTITY3, constant_vector(-com)))
-    low, mid, high = np.linalg.eigvalsh(centred.rotational)
+    _, about_com = inertia.about_com
+    low, mid, high = np.linalg.eigvalsh(about_com)
     about_origin = float(np.trace(np.abs(inertia.second_moment)))
     slack = TOLERANCE * max(abs(low), abs(high)) + ROUNDING * about_origin
     if low < -slack:

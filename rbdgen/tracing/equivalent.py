@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -44,6 +44,11 @@ class EquivalentRobot:
     robot: Robot
     frames: tuple[Placement, ...]
     whole: Robot
+
+    @cached_property
+    def link_frames(self) -> tuple[Placement, ...]:
+        """Each body's original frame, placed in its new one."""
+        return tuple(_inverse(frame) for frame in self.frames)
 
 
 def _inverse(placement: Placement) -> Placement:

@@ -255,6 +255,10 @@ class _Shared(ABC):
         # constraint forces need what a link itself resists, which regrouping moves to its parent
         return self.built.frames.whole
 
+    def link_frames(self) -> Sequence[Placement]:
+        """Where the links' own frames, in which their parameters are, are in the bodies' frames."""
+        return self.built.frames.link_frames
+
     def placements(self) -> list[JointPlacement]:
         """Where the joints place their bodies."""
         return self.joints

@@ -39,7 +39,7 @@ from tests.scales import HUGE, TINY, scaled
 
 STATES = 21
 """No multiple of any number of lanes."""
-TOLERANCE = {"fd": 1e-11, "dfd": 1e-11, "step": 1e-12, "roll": 1e-12}
+TOLERANCE = {"fd": 1e-11, "dfd": 1e-11, "dadpi": 1e-11, "step": 1e-12, "roll": 1e-12}
 """Of a result's largest entry, where M⁻¹ multiplies rounding errors; else 1e-12."""
 
 
@@ -161,6 +161,14 @@ def test_frames() -> None:
         same(getattr(made, method)(**given), getattr(golden, method)(own, **given), 1e-11)
     given = {"q": q, "v": v}
     same(made.function("acc")(**given), getattr(golden, function("acc").method)(own, **given))
+
+
+def test_regressors() -> None:
+    """Of a floating base, and as frames of the robot's file have the parameters."""
+    made = compile(robot("floating"), ["regressor", "eregressor", "dadpi"])
+    for f in made._methods:
+        given = taken("floating", f)
+        same(made.function(f)(**given), expected("floating", f, given), TOLERANCE.get(f, 1e-12))
 
 
 def test_contacts() -> None:
