@@ -34,6 +34,7 @@ def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
     scripts |= {"three_robots.py", "motor_control.py", "microcontroller.py"}
     scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
+    scripts |= {"identify_payload.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
@@ -75,6 +76,22 @@ def test_three_robots() -> None:
     errors = re.findall(r"worst error (\S+),", out)
     assert len(errors) == 5
     assert all(0 < float(error) < 1e-4 for error in errors)
+
+
+def test_identify_payload() -> None:
+    out = run("identify_payload.py", "--states", "200")
+    assert "torques tell 44 of 70 parameters of all links, and 10 of 10 of link7" in out
+    rows = {
+        r[0]: np.array(r[1].split(), float)
+        for r in re.findall(r"^(true|float64|C|engine) +([-. \d]+)$", out, re.M)
+    }
+    kg, mm, moment = 5e-3, 1.0, 2.0
+    limits = np.array([kg, *[mm] * 3, *[moment] * 6])
+    for name in ("float64", "C", "engine"):
+        assert np.all(np.abs(rows[name] - rows["true"]) < limits), name
+        assert np.any(rows[name] != rows["true"]), name
+    # noise is what is off, not words of 32 bits
+    assert np.allclose(rows["engine"], rows["float64"], rtol=0, atol=0.02)
 
 
 @pytest.mark.thorough
