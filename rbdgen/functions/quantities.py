@@ -6,7 +6,7 @@ Operands that golden functions share are checked here, and made scalars.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -26,9 +26,9 @@ class Quantity:
 
     ``shape``: of one state, of numbers and of the words of :func:`dimensions`, which stand for the robot's.
     ``symmetric``: only the lower triangle is transferred. ``limits``: the declared range of an operand's words that no
-    joint has, and where there are ``scales``, one word after the other in units of these. ``whole``: its values are
-    whole numbers. ``definite``: positive definite. ``format``: of words that are no signals of the pipelines, whatever
-    the word length.
+    joint has, and where there are ``scales``, one word after the other in units of these; ``measure``: of the robot's,
+    what the scales are multiples of. ``whole``: its values are whole numbers. ``definite``: positive definite.
+    ``format``: of words that are no signals of the pipelines, whatever the word length.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Quantity:
     format: Format | None = None
     limits: tuple[float, float] | None = None
     scales: tuple[float, ...] = (1.0,)
+    measure: Callable[[Robot], float] | None = None
     whole: bool = False
     definite: bool = False
 
@@ -46,6 +47,13 @@ class Quantity:
         """The shape for ``robot``."""
         known = dimensions(robot)
         return tuple(known[n] if isinstance(n, str) else n for n in self.shape)
+
+    def scaled(self, robot: Robot) -> tuple[float, ...]:
+        """The scales for ``robot``."""
+        if self.measure is None:
+            return self.scales
+        measured = self.measure(robot)
+        return tuple(measured * scale for scale in self.scales)
 
 
 def dimensions(robot: Robot) -> dict[str, int]:

@@ -94,7 +94,7 @@ def roll_out(
     q = configuration(robot, q)
     batch = q.shape[:-1]
     v, tau = (argument(name, x, (robot.nv,), batch) for name, x in (("v", v), ("tau", tau)))
-    counts = _checked_steps(steps, batch)[..., None]
+    counts = checked_steps(steps, batch)[..., None]
 
     def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, q, v, tau, f_ext, root=root)
@@ -115,7 +115,7 @@ def check_method(integrator: str, time_step: float) -> None:
         raise ConfigError(f"time_step: must be above 0 seconds, not {time_step:g}")
 
 
-def _checked_steps(steps: np.ndarray | int, batch: tuple[int, ...]) -> np.ndarray:
+def checked_steps(steps: np.ndarray | int, batch: tuple[int, ...]) -> np.ndarray:
     """Numbers of steps (...), from one for all or one each."""
     # one number is for all tasks
     counts = argument("steps", steps, (), batch if np.ndim(steps) else None)

@@ -81,7 +81,7 @@ def random_others(
             shares = rng.uniform(lower, upper, (count, *size))
             if quantity.whole:
                 shares = rng.integers(int(lower), int(upper) + 1, (count, *size)).astype(float)
-            found[quantity.name] = shares * np.resize(quantity.scales, size)
+            found[quantity.name] = shares * np.resize(quantity.scaled(robot), size)
     return found
 
 

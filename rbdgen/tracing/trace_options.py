@@ -149,7 +149,8 @@ class TraceOptions(StageOptions):
         0.0,
         NUMBER,
         "what",
-        "added to the diagonal of the inverse inertia that frames and contacts have, 1/kg and 1/(kg·m²)",
+        "added to the diagonal of the inverse inertia that frames and contacts have, 1/kg and 1/(kg·m²); of ik "
+        "to that of J Jᵀ, m² and 1",
         otherwise="0",
         least=0,
         most=1e6,

@@ -129,11 +129,12 @@ def _quantity_words(robot: Robot, quantity: Quantity, joints: Sequence[str]) -> 
     if quantity.shape == (1,):
         return (Word(quantity.name, quantity.name, (0,), *quantity.limits),)
     names = [labels(robot, dimension, joints) for dimension in quantity.shape]
+    scales = quantity.scaled(robot)
     words: list[Word] = []
     for index in np.ndindex(quantity.size(robot)):
         parts = [known[k] for k, known in zip(index, names, strict=True)]
         # repeated over the entries as samples have it, by ``np.resize``
-        scale = quantity.scales[len(words) % len(quantity.scales)]
+        scale = scales[len(words) % len(scales)]
         lower, upper = (scale * limit for limit in quantity.limits)
         words.append(Word("_".join([quantity.name, *parts]), quantity.name, index, lower, upper))
     return tuple(words)

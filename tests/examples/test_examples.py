@@ -34,7 +34,7 @@ def test_every_script_is_run_here() -> None:
     scripts = {"swap_pinocchio.py", "drop_in_ip.py", "new_algorithm.py", "controller.py"}
     scripts |= {"three_robots.py", "motor_control.py", "microcontroller.py"}
     scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
-    scripts |= {"identify_payload.py"}
+    scripts |= {"identify_payload.py", "ik_path.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
@@ -92,6 +92,14 @@ def test_identify_payload() -> None:
         assert np.any(rows[name] != rows["true"]), name
     # noise is what is off, not words of 32 bits
     assert np.allclose(rows["engine"], rows["float64"], rtol=0, atol=0.02)
+
+
+def test_ik_path() -> None:
+    out = run("ik_path.py", "--places", "30", "--steps", "3")
+    rows = re.findall(r"^(float64|C|engine): off the path by (\S+) mm and (\S+) mrad", out, re.M)
+    assert [name for name, *_ in rows] == ["float64", "C", "engine"]
+    assert all(float(x) < 0.05 for _, *off in rows for x in off)
+    assert 0.01 < figure(out, r"joints move by (\S+) rad") < 0.2
 
 
 @pytest.mark.thorough

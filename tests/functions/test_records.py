@@ -205,7 +205,7 @@ def test_codes_are_what_they_always_were() -> None:
         "hfd": 48,
         "impulse": 49,
     }
-    later |= {"regressor": 38, "eregressor": 39, "dadpi": 40}
+    later |= {"regressor": 38, "eregressor": 39, "dadpi": 40, "ik": 51}
     given = seven | later | {"roll": 7, "nle": 8, "g": 9} | frames | contacts | {"step": 19}
     assert {name: codes.get(name) for name in given} == given
     assert registry.common() == tuple(seven)

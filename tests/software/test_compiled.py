@@ -171,6 +171,19 @@ def test_regressors() -> None:
         same(made.function(f)(**given), expected("floating", f, given), TOLERANCE.get(f, 1e-12))
 
 
+def test_inverse_kinematics() -> None:
+    own = robot("floating")
+    own = with_frames(own, {own.bodies[-1].name: (0.1, 0, 0), own.bodies[1].name: ()})
+    made = compile(own, "ik", constraint_damping=0.1)
+    q = operands("floating")["q"]
+    goal = golden.frame_placements(own, np.roll(q, 1, axis=0))
+    weight = np.random.default_rng(1).uniform(0, 1, (STATES, 12))
+    given = {"q": q, "to_rotation": goal[0], "to_position": goal[1], "weight": weight}
+    given["steps"] = np.arange(STATES) % 4
+    found = made.inverse_kinematics_step(**given)
+    same(found, golden.inverse_kinematics_step(own, **given, damping=0.1))
+
+
 def test_contacts() -> None:
     own, given = robot("arm"), operands("ur5")
     made = compile(own, ["cfd"], constraint_damping=0.1).function("cfd")
