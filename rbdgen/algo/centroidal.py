@@ -28,7 +28,8 @@ def times(columns: Columns, x: Vector, rows: int) -> Vector:
     """A matrix of so many rows times ``x`` (nv)."""
     found: list[Scalar] = [0.0] * rows
     for (row, dof), entry in columns.items():
-        found[row] = add(found[row], mul(entry, x[dof]))
+        term = mul(entry, x[dof])
+        found[row] = add(found[row], term)
     return tuple(found)
 
 
@@ -86,7 +87,8 @@ class Centroid:
         collected = Collected(self.robot)
         for column in self.trees.columns:
             with self.enter("Cm", column.body):
-                collected.put_vector(self.about(self._momenta[column.dof]), column.dof)
+                momentum = self.about(self._momenta[column.dof])
+                collected.put_vector(momentum, column.dof)
         return collected.entries
 
     def about(self, wrench: Wrench) -> Vector:
@@ -129,7 +131,7 @@ class CentroidalDerivatives:
 def centroidal_derivatives(found: Centroid, moving: MovingSubtrees) -> CentroidalDerivatives:
     """Of a robot that moves so on a base that stands still and without gravity."""
     trees = found.trees
-    momenta = trees.gathered(trees.momenta(moving.velocities), "Bf")
+    momenta = trees.wrenches(moving.momenta)
     forces = moving.forces()
     whole = trees.all_of_it(momenta, "Cm"), trees.all_of_it(forces, "Cm")
     made = [Collected(found.robot) for _ in range(3)]
@@ -151,9 +153,11 @@ def _changes(
     """One column of each derivative; momenta and forces of ``subtrees``, and of the ``whole`` robot."""
     body, dof, s = column.body, column.dof, column.twist
     momenta, forces = subtrees
-    slipped = momentum_of(found.trees.composites[body], moving.rates[dof].first)
+    inertia = found.trees.composites[body]
+    slipped = momentum_of(inertia, moving.rates[dof].first)
     by_position = s.carries(momenta[body]) + slipped
-    rate_by_position = s.carries(forces[body]) + moving.by_position(dof, body)
+    turned = s.carries(forces[body])
+    rate_by_position = turned + moving.by_position(dof, body)
     rate_by_velocity = moving.by_velocity(column, body)
 
     def about_moved(wrench: Wrench, total: Wrench) -> Vector:

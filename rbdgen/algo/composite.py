@@ -87,6 +87,12 @@ class CompositeMomentum:
         linear = vadd(self.linear, other.linear)
         return CompositeMomentum(linear, madd(self.moment, other.moment))
 
+    @property
+    def wrench(self) -> Wrench:
+        """∫ r × v dm and ∫ v dm: N has the products of the first."""
+        n = self.moment
+        return Wrench(tuple(sub(n[k][j], n[j][k]) for _, j, k in CYCLES), self.linear)
+
 
 @dataclass(frozen=True)
 class Variation:

@@ -25,7 +25,7 @@ from rbdgen.algo.composite import composite_inertias, derivatives, mass_matrix
 from rbdgen.algo.factorisation import dof_bodies
 from rbdgen.algo.following import Collected
 from rbdgen.algo.frames import LOCAL, Kinematics
-from rbdgen.algo.rnea import Motion, Wrench, base_motion, inward_sweep, outward_sweep
+from rbdgen.algo.rnea import Wrench, base_motion, inward_sweep, outward_sweep
 from rbdgen.algo.subtrees import Column, MovingSubtrees, Subtrees, Twist
 from rbdgen.model.body import Contact
 from rbdgen.model.joints import JointPlacement
@@ -97,41 +97,41 @@ class ContactSlopes:
 
     def torques(self) -> tuple[Entries, Entries]:
         """∂τ/∂q and ∂τ/∂v of inverse dynamics, with the contacts' forces."""
-        robot, state, enter = self.robot, self.state, again(self.enter)
+        robot, joints = self.robot, self.state.joints
+        v, a = self.state.v, self.state.a
+        enter = again(self.enter)
         base = base_motion(robot.gravity)
         given = self._wrenches()
-        motions, own = outward_sweep(robot, state.joints, state.v, state.a, given, enter, base)
-        _, totals = inward_sweep(robot, state.joints, state.v, state.a, own, enter)
-        by_position, by_velocity = self._derivatives(base, motions, totals, enter)
+        motions, own = outward_sweep(robot, joints, v, a, given, enter, base)
+        _, totals = inward_sweep(robot, joints, v, a, own, enter)
+        inertias = composite_inertias(robot, joints, enter)
+        mass = mass_matrix(robot, joints, inertias, enter)
+        both = derivatives(robot, joints, v, base, motions, totals, inertias, mass, enter)
+        by_position, by_velocity = both.by_position, both.by_velocity
         if self.found.reference != LOCAL:
             by_position = self._with_turned_forces(by_position)
         return by_position, by_velocity
 
-    def _derivatives(
-        self, base: Motion, motions: list[Motion], totals: list[Wrench], enter: Enter
-    ) -> tuple[Entries, Entries]:
-        robot, joints = self.robot, self.state.joints
-        inertias = composite_inertias(robot, joints, enter)
-        mass = mass_matrix(robot, joints, inertias, enter)
-        v = self.state.v
-        both = derivatives(robot, joints, v, base, motions, totals, inertias, mass, enter)
-        return both.by_position, both.by_velocity
-
     def _wrenches(self) -> tuple[Wrench, ...]:
         """External wrenches on all bodies, in their coordinates."""
         none = Wrench(ZERO3, ZERO3)
-        total = list(self.state.given or [none] * len(self.robot.bodies))
-        for contact, whole in zip(self.robot.contacts, self.wholes, strict=True):
+        total = [none] * len(self.robot.bodies)
+        if self.state.given is not None:
+            total = list(self.state.given)
+        pairs = zip(self.robot.contacts, self.wholes, strict=True)
+        for contact, whole in pairs:
             body = contact.frame.body
             with self.enter("Fa", body):
-                total[body] = total[body] + self._on_body(contact, whole)
+                own = self._on_body(contact, whole)
+                total[body] = total[body] + own
         return tuple(total)
 
     def _on_body(self, contact: Contact, whole: Vector) -> Wrench:
         place = contact.frame.placement
         turn = place.rotation
         if self.found.reference != LOCAL:
-            turn = transpose(self.trees.places[contact.frame.body].rotation)
+            body = self.trees.places[contact.frame.body]
+            turn = transpose(body.rotation)
         force = matvec(turn, whole[:3])
         moment = matvec(turn, whole[3:])
         lever = cross(place.translation, force)
@@ -142,11 +142,10 @@ class ContactSlopes:
         collected = Collected(self.robot)
         bodies = dof_bodies(self.robot)
         for k, contact in enumerate(self.robot.contacts):
-            jacobian, whole = self.found.jacobians[k], self.wholes[k]
+            jacobian = self.found.jacobians[k]
             for column in self.trees.paths[contact.frame.body]:
                 with self.enter("Fa", column.body):
-                    axis = column.twist.angular
-                    turned = cross(axis, whole[:3]) + cross(axis, whole[3:])
+                    turned = _turned_by(column.twist.angular, self.wholes[k])
                 for (row, dof), x in jacobian.items():
                     with self.enter("Fa", bodies[dof]):
                         term = mul(x, turned[row])
@@ -154,8 +153,9 @@ class ContactSlopes:
                         collected.put(term, column.dof, before=(dof,))
         found = dict(by_position)
         for (row, dof), x in collected.entries.items():
+            before = found.get((row, dof), 0.0)
             with self.enter("Fa", bodies[row]):
-                found[row, dof] = add(found.get((row, dof), 0.0), x)
+                found[row, dof] = add(before, x)
         return found
 
     def accelerations(self) -> tuple[Entries, Entries]:
@@ -167,9 +167,9 @@ class ContactSlopes:
                 with self.enter("Fa", contact.frame.body):
                     changes = self._changes(k, contact, column)
                     for collected, change in zip(made, changes, strict=True):
-                        held = tuple(change[axis] for axis in contact.axes)
-                        for row, x in enumerate(held, first):
-                            collected.put(x, column.dof, before=(row,))
+                        for row, axis in enumerate(contact.axes, first):
+                            entry = change[axis]
+                            collected.put(entry, column.dof, before=(row,))
             first += contact.rows
         by_position, by_velocity = (collected.entries for collected in made)
         return by_position, by_velocity
@@ -181,13 +181,12 @@ class ContactSlopes:
         known = self.moving.rates[column.dof]
         by_position = known.second - own.cross(known.first)
         by_velocity = known.by_velocity - own.cross(s)
-        changed = [
-            self._seen(k, contact, moved, accelerated)
-            for moved, accelerated in ((known.first, by_position), (s, by_velocity))
-        ]
+        moved = self._seen(k, contact, known.first, by_position)
+        sped_up = self._seen(k, contact, s, by_velocity)
         if self.found.reference != LOCAL:
-            changed[0] = vadd(changed[0], self._turned(k, contact, s.angular))
-        return changed[0], changed[1]
+            whole = self._whole(k, contact)
+            moved = vadd(moved, _turned_by(s.angular, whole))
+        return moved, sped_up
 
     def _seen(self, k: int, contact: Contact, moved: Twist, accelerated: Twist) -> Vector:
         """Changes of velocity and acceleration of a contact's body as those of what holds it."""
@@ -197,28 +196,45 @@ class ContactSlopes:
             # the classical acceleration has ω × v beside the spatial one
             whole = self._velocity(k)
             swept = cross(velocity[3:], whole[:3])
-            swept = vadd(swept, cross(whole[3:], velocity[:3]))
-            acceleration = vadd(acceleration[:3], swept) + acceleration[3:]
-        return vadd(acceleration, vscale(self.state.rate, velocity))
+            more = cross(whole[3:], velocity[:3])
+            acceleration = _with_linear(acceleration, vadd(swept, more))
+        return self._with_speed(acceleration, velocity)
 
-    def _turned(self, k: int, contact: Contact, axis: Vector) -> Vector:
-        """How acceleration and speed of a contact turn as its frame does, in the base's directions."""
+    def _whole(self, k: int, contact: Contact) -> Vector:
+        """Acceleration of a contact and, at the rate, its speed."""
         velocity = self._velocity(k)
-        acceleration = self._of_frame(k, self.moving.accelerations[contact.frame.body])
+        moving = self.moving.accelerations[contact.frame.body]
+        acceleration = self._of_frame(k, moving)
         if contact.is_point:
             swept = cross(velocity[3:], velocity[:3])
-            acceleration = vadd(acceleration[:3], swept) + acceleration[3:]
-        whole = vadd(acceleration, vscale(self.state.rate, velocity))
-        return cross(axis, whole[:3]) + cross(axis, whole[3:])
+            acceleration = _with_linear(acceleration, swept)
+        return self._with_speed(acceleration, velocity)
+
+    def _with_speed(self, acceleration: Vector, velocity: Vector) -> Vector:
+        decaying = vscale(self.state.rate, velocity)
+        return vadd(acceleration, decaying)
 
     def _velocity(self, k: int) -> Vector:
-        return self._of_frame(k, self.moving.velocities[self.found.frames[k].body])
+        body = self.found.frames[k].body
+        return self._of_frame(k, self.moving.velocities[body])
 
     def _of_frame(self, k: int, moving: Twist) -> Vector:
         """[linear, angular] of a motion as the contact's frame has it, in its reference."""
         place = self.found.places[k]
-        linear = vsub(moving.linear, cross(place.translation, moving.angular))
+        swung = cross(place.translation, moving.angular)
+        linear = vsub(moving.linear, swung)
         if self.found.reference != LOCAL:
             return linear + moving.angular
         back = transpose(place.rotation)
         return matvec(back, linear) + matvec(back, moving.angular)
+
+
+def _turned_by(axis: Vector, x: Vector) -> Vector:
+    """How [linear, angular] turns about ``axis``."""
+    linear = cross(axis, x[:3])
+    return linear + cross(axis, x[3:])
+
+
+def _with_linear(x: Vector, more: Vector) -> Vector:
+    """[linear, angular] with ``more`` of the first."""
+    return vadd(x[:3], more) + x[3:]

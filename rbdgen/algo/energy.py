@@ -12,7 +12,7 @@ from __future__ import annotations
 from rbdgen.algo.composite import momentum_adjoint
 from rbdgen.algo.following import Collected, rates
 from rbdgen.algo.subtrees import MovingSubtrees, Subtrees, momentum_of
-from rbdgen.spatial import Entries, Scalar, Vector, add, dot, mul
+from rbdgen.spatial import Entries, Scalar, Vector, add, dot, mul, vscale
 
 
 def kinetic(trees: Subtrees, v: Vector) -> Scalar:
@@ -20,13 +20,14 @@ def kinetic(trees: Subtrees, v: Vector) -> Scalar:
     velocities = trees.velocities(v)
     momenta = trees.momenta(velocities, "En")
     parts: list[Scalar] = []
-    for i, (moving, momentum) in enumerate(zip(velocities, momenta, strict=True)):
+    for i, body in enumerate(trees.robot.bodies):
+        own = rates(trees.robot, i, v)
         with trees.enter("En", i):
-            part = moving.power(momentum)
+            part = velocities[i].power(momenta[i])
             # a rotor turns with its joint, not with the link
-            turned = zip(trees.robot.bodies[i].rotors, rates(trees.robot, i, v), strict=True)
-            for rotor, rate in turned:
-                part = add(part, mul(rotor, mul(rate, rate)))
+            for rotor, rate in zip(body.rotors, own, strict=True):
+                square = mul(rate, rate)
+                part = add(part, mul(rotor, square))
             parts.append(part)
     total: Scalar = 0.0
     with trees.enter("En", None):
@@ -50,18 +51,21 @@ def coriolis(trees: Subtrees, moving: MovingSubtrees) -> Entries:
         body, s = deep.body, deep.twist
         own = {column.dof for column in trees.own[body]}
         with trees.enter("Co", body):
-            half = tuple(mul(0.5, x) for x in s.angular)
-            felt = moving.response(body, half, moving.rates[deep.dof].own)
+            half = vscale(0.5, s.angular)
+            known = moving.rates[deep.dof]
+            felt = moving.response(body, half, known.own)
             unit = momentum_of(trees.composites[body], s)
             # S_iᵀ B x for any x above: by the angular part of x alone
-            turned = momentum_adjoint((s.angular, s.linear), moving.momenta[body])
+            momentum = moving.momenta[body]
+            turned = vscale(0.5, momentum_adjoint((s.angular, s.linear), momentum))
             for column in trees.paths[body]:
                 dof = column.dof
-                collected.put(column.twist.power(felt), dof, deep.dof)
+                x = column.twist.power(felt)
+                collected.put(x, dof, deep.dof)
                 # of the same body each is the deeper one in its turn
                 if dof in own:
                     continue
                 x = moving.rates[dof].own.power(unit)
-                dragged = mul(0.5, dot(turned, column.twist.angular))
+                dragged = dot(turned, column.twist.angular)
                 collected.put(add(x, dragged), deep.dof, dof)
     return collected.entries

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from rbdgen.algo.composite import CompositeMomentum, momentum_adjoint
 from rbdgen.algo.factorisation import dof_bodies
 from rbdgen.algo.following import Collected
+from rbdgen.algo.frames import path_of
 from rbdgen.algo.rnea import Wrench
 from rbdgen.algo.subtrees import Column, MovingSubtrees, Twist, dragged, momentum_of
 from rbdgen.model.robot import Robot
@@ -74,10 +75,14 @@ def distinct(robot: Robot, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         kept: Tensor = {}
         above: Tensor = {}
         for index, x in tensors[kind].items():
-            *_, k, j = index
+            *before, k, j = index
+            one_joint = kind == "qq" and bodies[k] == bodies[j]
             if k >= j:
                 kept[index] = x
-            elif kind == "qq" and bodies[k] == bodies[j]:
+                if one_joint and k > j:
+                    # a zero differs from what is across as well
+                    above.setdefault((*before, j, k), 0.0)
+            elif one_joint:
                 above[index] = x
         # behind all that stand for those across, which they are instead
         found[kind] = kept | above
@@ -88,7 +93,11 @@ def whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Of distinct entries all."""
     found = dict(tensors)
     for kind in "qq", "vv":
-        across = {(*before, j, k): x for (*before, k, j), x in tensors[kind].items() if k > j}
+        across: Tensor = {}
+        for index, x in tensors[kind].items():
+            *before, k, j = index
+            if k > j:
+                across[*before, j, k] = x
         found[kind] = across | tensors[kind]
     return found
 
@@ -96,7 +105,8 @@ def whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def moment_along(momentum: CompositeMomentum, u: Twist) -> Vector:
     """∫ u × s dm (3), where ``momentum`` is that of motions s(r)."""
     n = momentum.moment
-    trace = add(add(n[0][0], n[1][1]), n[2][2])
+    trace = add(n[0][0], n[1][1])
+    trace = add(trace, n[2][2])
     turned = matvec(transpose(n), u.angular)
     turned = vsub(turned, vscale(trace, u.angular))
     return vadd(turned, cross(u.linear, momentum.linear))
@@ -111,40 +121,40 @@ class SecondOrder:
         self.trees = moving.at
         self.robot: Robot = moving.robot
         self.enter = moving.enter
-        self.joint = {c.dof: c.body for c in self.trees.columns}
 
     # changes by j and k, of which k is at or below j
 
-    def _rates(self, column: Column) -> tuple[Twist, Twist, Twist, Twist]:
-        found = self.moving.rates[column.dof]
-        return column.twist, found.first, found.second, found.by_velocity
-
     def by_positions(self, j: Column, k: Column) -> Change:
         """By q_j of ∂/∂q_k."""
-        _, first_j, second_j, _ = self._rates(j)
-        s_k, first_k, _, _ = self._rates(k)
-        moved = second_j.cross(s_k) + first_j.scaled(2.0).cross(first_k)
-        turned = cross(first_j.angular, s_k.angular)
-        return Change(moved, turned, first_j, first_k.angular)
+        above = self.moving.rates[j.dof]
+        first, s = self.moving.rates[k.dof].first, k.twist
+        turning = above.first.scaled(2.0)
+        moved = above.second.cross(s) + turning.cross(first)
+        turned = cross(above.first.angular, s.angular)
+        return Change(moved, turned, above.first, first.angular)
 
     def by_velocities(self, j: Column, k: Column) -> Change:
         """By v_j of ∂/∂v_k."""
         crossed = j.twist.cross(k.twist)
-        moved = crossed if j.body == k.body else crossed.scaled(2.0)
-        return Change(moved, None, j.twist, k.twist.angular)
+        # one joint's velocities do not turn its own columns
+        if j.body != k.body:
+            crossed = crossed.scaled(2.0)
+        return Change(crossed, None, j.twist, k.twist.angular)
 
     def velocity_by_position(self, j: Column, k: Column) -> Change:
         """By q_j of ∂/∂v_k."""
         first = self.moving.rates[j.dof].first
-        return Change(first.scaled(2.0).cross(k.twist), None, first, k.twist.angular)
+        moved = first.scaled(2.0).cross(k.twist)
+        return Change(moved, None, first, k.twist.angular)
 
     def position_by_velocity(self, j: Column, k: Column) -> Change:
         """By v_j of ∂/∂q_k, j above k's joint."""
-        s_j, _, _, both_j = self._rates(j)
-        s_k, first_k, _, _ = self._rates(k)
-        moved = both_j.cross(s_k) + s_j.scaled(2.0).cross(first_k)
-        turned = cross(s_j.angular, s_k.angular)
-        return Change(moved, turned, s_j, first_k.angular)
+        both = self.moving.rates[j.dof].by_velocity
+        first, s = self.moving.rates[k.dof].first, j.twist
+        turning = s.scaled(2.0)
+        moved = both.cross(k.twist) + turning.cross(first)
+        turned = cross(s.angular, k.twist.angular)
+        return Change(moved, turned, s, first.angular)
 
     def position_by_acceleration(self, j: Column, k: Column) -> Change:
         """By a_j of ∂/∂q_k, j above k's joint."""
@@ -153,11 +163,13 @@ class SecondOrder:
     def wrench(self, change: Change, subtree: int) -> Wrench:
         """A change of the force on the subtree of a body."""
         inertia = self.trees.composites[subtree]
+        momentum = self.moving.momenta[subtree]
         total = momentum_of(inertia, change.moved)
         if change.turned is not None:
-            total += dragged(self.moving.momenta[subtree], change.turned)
-        if change.stirred is not None and change.along is not None:
-            stirred = inertia.moved(change.stirred.angular, change.stirred.linear)
+            total += dragged(momentum, change.turned)
+        u = change.stirred
+        if u is not None and change.along is not None:
+            stirred = inertia.moved(u.angular, u.linear)
             total += dragged(stirred, change.along)
         return total
 
@@ -176,17 +188,22 @@ class Probe:
         """What it has of a change."""
         total = change.moved.power(self.unit)
         if change.turned is not None:
-            total = add(total, dot(self.turned, change.turned))
-        if change.stirred is not None and change.along is not None:
+            turned = dot(self.turned, change.turned)
+            total = add(total, turned)
+        u = change.stirred
+        if u is not None and change.along is not None:
             twice = vscale(2.0, change.along)
-            total = add(total, dot(self._stirred(change.stirred), twice))
+            stirred = dot(self._stirred(u), twice)
+            total = add(total, stirred)
         return total
 
     def _stirred(self, u: Twist) -> Vector:
         # several changes are by what one degree of freedom moves
-        if id(u) not in self.kept:
-            self.kept[id(u)] = u, moment_along(self.moved, u)
-        return self.kept[id(u)][1]
+        known = self.kept.get(id(u))
+        if known is None:
+            known = u, moment_along(self.moved, u)
+            self.kept[id(u)] = known
+        return known[1]
 
 
 class Tensors:
@@ -199,19 +216,20 @@ class Tensors:
         self.made = {kind: Collected(second.robot) for kind in KINDS}
         # columns of the joints below a body, its own among them
         self.below: dict[int, list[Column]] = {}
+        self.probes: dict[int, Probe] = {}
         for column in self.trees.columns:
-            for body in {above.body for above in self.trees.paths[column.body]}:
+            self.probes[column.dof] = self._probe(column)
+            for body in path_of(second.robot, column.body):
                 self.below.setdefault(body, []).append(column)
-        self.probes = {column.dof: self._probe(column) for column in self.trees.columns}
 
     def _probe(self, column: Column) -> Probe:
         s, body = column.twist, column.body
         inertia = self.trees.composites[body]
+        momentum = self.second.moving.momenta[body]
         with self.enter("So", body):
-            unit = momentum_of(inertia, s)
-            momentum = self.second.moving.momenta[body]
+            moved = inertia.moved(s.angular, s.linear)
             turned = momentum_adjoint((s.angular, s.linear), momentum)
-            return Probe(unit, turned, inertia.moved(s.angular, s.linear))
+            return Probe(moved.wrench, turned, moved)
 
     def build(self) -> dict[str, Tensor]:
         """The entries by kind that are not those of others (:func:`distinct`)."""
@@ -223,8 +241,7 @@ class Tensors:
                     self._mixed(j, k)
                     if j.body != k.body:
                         self._carried(j, k)
-        made = {kind: collected.entries for kind, collected in self.made.items()}
-        return distinct(self.second.robot, made)
+        return entries_of(self.second.robot, self.made)
 
     def _felt(self, change: Change, k: Column) -> Iterator[tuple[Column, Scalar]]:
         """What torques at or below k's joint have of a change."""
@@ -240,9 +257,10 @@ class Tensors:
 
     def _pair(self, kind: str, i: Column, k: Column, j: Column, x: Scalar) -> None:
         """An entry by two of one kind: both of it, unless one joint has both."""
-        self.made[kind].put(x, i.dof, k.dof, j.dof)
+        put = self.made[kind].put
+        put(x, i.dof, k.dof, j.dof)
         if j.body != k.body:
-            self.made[kind].put(x, i.dof, j.dof, k.dof)
+            put(x, i.dof, j.dof, k.dof)
 
     def _positions(self, j: Column, k: Column) -> None:
         second, moving = self.second, self.second.moving
@@ -252,14 +270,17 @@ class Tensors:
         above = list(self._above(k))
         if not above:
             return
-        s_j, s_k = j.twist, k.twist
-        turns = s_k.carries(moving.by_position(j.dof, k.body)) + second.wrench(change, k.body)
-        force = s_k.carries(second.forces[k.body]) + moving.by_position(k.dof, k.body)
-        whole = turns + s_j.carries(force)
+        s, body = k.twist, k.body
+        turns = s.carries(moving.by_position(j.dof, body))
+        turns = turns + second.wrench(change, body)
+        force = s.carries(second.forces[body])
+        force = force + moving.by_position(k.dof, body)
+        whole = turns + j.twist.carries(force)
         for i in above:
             # a torque's own column turns with j where that is at or above it
             felt = turns if self._moves(j, i) else whole
-            self._pair("qq", i, k, j, i.twist.power(felt))
+            x = i.twist.power(felt)
+            self._pair("qq", i, k, j, x)
 
     def _moves(self, j: Column, i: Column) -> bool:
         """Whether joint j moves i's body; both are on one path."""
@@ -274,7 +295,8 @@ class Tensors:
             return
         felt = self.second.wrench(change, k.body)
         for i in above:
-            self._pair("vv", i, k, j, i.twist.power(felt))
+            x = i.twist.power(felt)
+            self._pair("vv", i, k, j, x)
 
     def _mixed(self, j: Column, k: Column) -> None:
         """By v_k and q_j."""
@@ -290,26 +312,33 @@ class Tensors:
         whole = turns + j.twist.carries(force)
         for i in above:
             felt = turns if self._moves(j, i) else whole
-            put(i.twist.power(felt), i.dof, j.dof, k.dof)
+            x = i.twist.power(felt)
+            put(x, i.dof, j.dof, k.dof)
 
     def _carried(self, j: Column, k: Column) -> None:
         """By q_k, and by v_j or a_j, whose joint is above k's."""
         second, moving = self.second, self.second.moving
-        s_k = k.twist
+        by_velocity = self.made["qv"].put
+        by_acceleration = self.made["aq"].put
+        s, body = k.twist, k.body
         change = second.position_by_velocity(j, k)
         mass = second.position_by_acceleration(j, k)
         for i, x in self._felt(change, k):
-            self.made["qv"].put(x, i.dof, k.dof, j.dof)
+            by_velocity(x, i.dof, k.dof, j.dof)
         for i, x in self._felt(mass, k):
             # M is symmetric
-            self.made["aq"].put(x, i.dof, j.dof, k.dof)
-            self.made["aq"].put(x, j.dof, i.dof, k.dof)
-        felt = s_k.carries(moving.by_velocity(j, k.body)) + second.wrench(change, k.body)
-        pushed = momentum_of(self.trees.composites[k.body], j.twist)
-        pushed = s_k.carries(pushed) + second.wrench(mass, k.body)
+            by_acceleration(x, i.dof, j.dof, k.dof)
+            by_acceleration(x, j.dof, i.dof, k.dof)
+        felt = s.carries(moving.by_velocity(j, body))
+        felt = felt + second.wrench(change, body)
+        pushed = momentum_of(self.trees.composites[body], j.twist)
+        pushed = s.carries(pushed)
+        pushed = pushed + second.wrench(mass, body)
         for i in self._above(k):
-            self.made["qv"].put(i.twist.power(felt), i.dof, k.dof, j.dof)
-            self.made["aq"].put(i.twist.power(pushed), i.dof, j.dof, k.dof)
+            x = i.twist.power(felt)
+            by_velocity(x, i.dof, k.dof, j.dof)
+            x = i.twist.power(pushed)
+            by_acceleration(x, i.dof, j.dof, k.dof)
 
 
 def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
@@ -317,8 +346,8 @@ def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
     μ (nv)."""
     trees, enter = second.trees, second.enter
     velocities = trees.velocities(weights, "So")
-    units = trees.gathered(trees.momenta(velocities, "So"), "So")
-    moved = trees.moved(velocities, "So")
+    moved = trees.gathered(trees.moved(velocities, "So"), "So")
+    units = trees.wrenches(moved, "So")
     turned = _turned(second, velocities)
     slid: dict[int, Twist] = {}
     for column in trees.columns:
@@ -327,30 +356,37 @@ def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
             if parent >= 0:
                 slid[column.dof] = velocities[parent].cross(column.twist)
     made = {kind: Collected(second.robot) for kind in KINDS}
-    probes = [Probe(*parts) for parts in zip(units, turned, moved, strict=True)]
     for k in trees.columns:
-        with enter("So", k.body):
-            sums = _Sums(second, made, probes[k.body], slid, k)
+        body = k.body
+        subtree = Probe(units[body], turned[body], moved[body])
+        with enter("So", body):
+            sums = _Sums(second, made, subtree, slid, k)
         for j in trees.paths[k.body]:
             with enter("So", k.body):
                 sums.add(j)
-    entries = {kind: collected.entries for kind, collected in made.items()}
-    return distinct(second.robot, entries)
+    return entries_of(second.robot, made)
+
+
+def entries_of(robot: Robot, made: Mapping[str, Collected]) -> dict[str, Tensor]:
+    """What was collected by kind, without entries that are those of others."""
+    found = {kind: collected.entries for kind, collected in made.items()}
+    return distinct(robot, found)
 
 
 def _turned(second: SecondOrder, velocities: Sequence[Twist]) -> list[Vector]:
     """2 ∫ v × μ dm of the subtrees."""
     totals: list[Vector] = []
-    for i, (inertia, s) in enumerate(zip(second.trees.inertias, velocities, strict=True)):
+    pairs = zip(second.moving.own_momenta, velocities, strict=True)
+    for i, (momentum, s) in enumerate(pairs):
         with second.enter("So", i):
-            own = second.moving.velocities[i]
-            momentum = inertia.moved(own.angular, own.linear)
-            totals.append(momentum_adjoint((s.angular, s.linear), momentum))
+            own = momentum_adjoint((s.angular, s.linear), momentum)
+            totals.append(own)
     for i in reversed(range(len(totals))):
         parent = second.robot.bodies[i].parent
         if parent >= 0:
             with second.enter("So", parent):
-                totals[parent] = vadd(totals[parent], totals[i])
+                total = vadd(totals[parent], totals[i])
+            totals[parent] = total
     return totals
 
 
@@ -370,16 +406,19 @@ class _Sums:
         self.made = made
         self.slid = slid
         self.k = k
-        moving, body, s = second.moving, k.body, k.twist
-        inertia, momentum = second.trees.composites[body], moving.momenta[body]
+        moving = second.moving
+        body, s = k.body, k.twist
+        inertia = second.trees.composites[body]
+        momentum = moving.momenta[body]
         first = self.rates[k.dof].first
         # (x × S) · U is x · (S ×* U), and 2 B[x] S · μ is x · −2 B[μ] S
         carried = s.carries(subtree.unit)
-        self.stirred = dragged(subtree.moved, s.angular)
-        self.twice_carried = _scaled(2.0, carried)
-        self.own_joint = carried - self.stirred
+        stirred = dragged(subtree.moved, s.angular)
+        self.stirring = _scaled(2.0, carried) - stirred
+        self.own_joint = carried - stirred
         turned = cross(s.angular, subtree.turned)
-        later = _scaled(2.0, first.carries(subtree.unit)) - dragged(subtree.moved, first.angular)
+        later = _scaled(2.0, first.carries(subtree.unit))
+        later = later - dragged(subtree.moved, first.angular)
         if k.dof in slid:
             along = slid[k.dof]
             carried += momentum_of(inertia, along)
@@ -389,10 +428,12 @@ class _Sums:
         self.later = later + Wrench(turned, ZERO3)
         self.by_velocity = moving.by_velocity(k, body)
         self.unit = momentum_of(inertia, s)
-        self.force = s.carries(second.forces[body]) + moving.by_position(k.dof, body)
+        force = s.carries(second.forces[body])
+        self.force = force + moving.by_position(k.dof, body)
 
     def _slid(self, j: Column, wrench: Wrench) -> Scalar:
-        return self.slid[j.dof].power(wrench) if j.dof in self.slid else 0.0
+        slid = self.slid.get(j.dof)
+        return slid.power(wrench) if slid else 0.0
 
     def add(self, j: Column) -> None:
         """The entries of j."""
@@ -400,25 +441,35 @@ class _Sums:
         apart = j.body != k.body
         known, s = self.rates[j.dof], j.twist
         x = known.second.power(self.carried)
-        x = add(x, known.first.power(self.later))
-        put("qq", add(x, self._slid(j, self.force)), k, j)
-        moved = self.twice_carried - self.stirred if apart else self.own_joint
-        put("vv", s.power(moved), k, j)
-        x = known.first.power(self.twice_carried - self.stirred)
-        put("qv", add(x, self._slid(j, self.by_velocity)), j, k)
-        put("aq", self._slid(j, self.unit), k, j)
+        y = known.first.power(self.later)
+        x = add(x, y)
+        y = self._slid(j, self.force)
+        put("qq", add(x, y), k, j)
+        moved = self.stirring if apart else self.own_joint
+        x = s.power(moved)
+        put("vv", x, k, j)
+        x = known.first.power(self.stirring)
+        y = self._slid(j, self.by_velocity)
+        put("qv", add(x, y), j, k)
+        x = self._slid(j, self.unit)
+        put("aq", x, k, j)
         if apart:
             # by q_k, and by v_j or a_j
             x = known.by_velocity.power(self.carried)
-            put("qv", add(x, s.power(self.later)), k, j)
-            put("aq", s.power(self.carried), j, k)
+            y = s.power(self.later)
+            put("qv", add(x, y), k, j)
+            x = s.power(self.carried)
+            put("aq", x, j, k)
 
     def _put(self, kind: str, x: Scalar, first: Column, second: Column) -> None:
-        self.made[kind].put(x, first.dof, second.dof)
+        put = self.made[kind].put
+        put(x, first.dof, second.dof)
         # by two of one kind, both of it, unless one joint has both
-        if kind in ("qq", "vv") and first.body != second.body:
-            self.made[kind].put(x, second.dof, first.dof)
+        paired = kind in ("qq", "vv")
+        if paired and first.body != second.body:
+            put(x, second.dof, first.dof)
 
 
 def _scaled(factor: float, wrench: Wrench) -> Wrench:
-    return Wrench(vscale(factor, wrench.moment), vscale(factor, wrench.force))
+    moment = vscale(factor, wrench.moment)
+    return Wrench(moment, vscale(factor, wrench.force))

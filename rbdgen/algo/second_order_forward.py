@@ -43,7 +43,8 @@ class _Contraction:
         self.bodies = dof_bodies(robot)
         # by what is left of an index, entries by what is summed over
         self.rows: dict[tuple[int, ...], dict[int, Scalar]] = defaultdict(dict)
-        for (*before, summed, k), x in mass.items():
+        for index, x in mass.items():
+            *before, summed, k = index
             self.rows[*before, k][summed] = x
 
     def times(self, columns: Entries) -> Tensor:
@@ -55,7 +56,8 @@ class _Contraction:
                     there = [k for k in row if (k, j) in columns]
                     total: Scalar = 0.0
                     for k in there:
-                        total = add(total, mul(row[k], columns[k, j]))
+                        term = mul(row[k], columns[k, j])
+                        total = add(total, term)
                     if there:
                         found[*index, j] = total
         return found
@@ -65,14 +67,19 @@ class _Contraction:
         found = dict(first)
         for other in others:
             for index, x in other.items():
+                before = found.get(index, 0.0)
                 with self.enter("Sx", self.bodies[index[0]]):
-                    found[index] = add(found.get(index, 0.0), x)
+                    found[index] = add(before, x)
         return found
 
 
 def _swapped(tensor: Tensor) -> Tensor:
     """With the last two indices the other way round."""
-    return {(*before, j, k): x for (*before, k, j), x in tensor.items()}
+    found: Tensor = {}
+    for index, x in tensor.items():
+        *before, k, j = index
+        found[*before, j, k] = x
+    return found
 
 
 def _summed(
@@ -100,7 +107,8 @@ def forward_tensors(
         for j in range(robot.nv):
             part = {(i, k): x for (i, k, last), x in tensor.items() if last == j}
             product = negated_product(robot, known.inverse, part, enter)
-            found[kind] |= {(i, k, j): x for (i, k), x in product.items()}
+            for (i, k), x in product.items():
+                found[kind][i, k, j] = x
     return found
 
 
@@ -119,5 +127,6 @@ def torque_weights(
     found = []
     for i, body in enumerate(dof_bodies(robot)):
         with enter("Mx", body):
-            found.append(sub(0.0, product.get(i, 0.0)))
+            negated = sub(0.0, product.get(i, 0.0))
+            found.append(negated)
     return tuple(found)

@@ -68,14 +68,17 @@ class Twist:
     linear: Vector
 
     def __add__(self, other: Twist) -> Twist:
-        return Twist(vadd(self.angular, other.angular), vadd(self.linear, other.linear))
+        angular = vadd(self.angular, other.angular)
+        return Twist(angular, vadd(self.linear, other.linear))
 
     def __sub__(self, other: Twist) -> Twist:
-        return Twist(vsub(self.angular, other.angular), vsub(self.linear, other.linear))
+        angular = vsub(self.angular, other.angular)
+        return Twist(angular, vsub(self.linear, other.linear))
 
     def scaled(self, factor: Scalar) -> Twist:
         """``factor`` times this."""
-        return Twist(vscale(factor, self.angular), vscale(factor, self.linear))
+        angular = vscale(factor, self.angular)
+        return Twist(angular, vscale(factor, self.linear))
 
     def cross(self, other: Twist) -> Twist:
         """How ``other`` changes where it is carried along: this × ``other``."""
@@ -101,7 +104,8 @@ STILL = Twist(ZERO3, ZERO3)
 def momentum_of(inertia: CompositeInertia, moving: Twist) -> Wrench:
     """I x."""
     still = CompositeMomentum(ZERO3, (ZERO3,) * 3)
-    return response(inertia, still, Variation(ZERO3, moving.angular, moving.linear))
+    change = Variation(ZERO3, moving.angular, moving.linear)
+    return response(inertia, still, change)
 
 
 def dragged(momentum: CompositeMomentum, x: Vector) -> Wrench:
@@ -148,10 +152,13 @@ class Subtrees:
         # followers move as well: what is of them is added to their leaders where it leaves
         parts = robot.unreduced.v_slices
         for i, body in enumerate(robot.bodies):
-            subspace = zip(body.joint.angular_subspace, body.joint.linear_subspace, strict=True)
-            with enter("Bi", i):
-                twists = [self._placed(i, *column) for column in subspace]
-            own = [Column(dof, i, s) for dof, s in enumerate(twists, parts[i].start)]
+            own: list[Column] = []
+            joint, first = body.joint, parts[i].start
+            subspace = zip(joint.angular_subspace, joint.linear_subspace, strict=True)
+            for dof, (angular, linear) in enumerate(subspace, first):
+                with enter("Bi", i):
+                    twist = self._placed(i, angular, linear)
+                own.append(Column(dof, i, twist))
             self.own.append(own)
             self.columns += own
 
@@ -160,7 +167,8 @@ class Subtrees:
         place = self.places[i]
         turning = matvec(place.rotation, angular)
         moving = matvec(place.rotation, linear)
-        return Twist(turning, vadd(moving, cross(place.translation, turning)))
+        swung = cross(place.translation, turning)
+        return Twist(turning, vadd(moving, swung))
 
     @cached_property
     def paths(self) -> list[list[Column]]:
@@ -198,11 +206,12 @@ class Subtrees:
 
     def all_of_it(self, subtrees: Sequence[Sum], kind: str) -> Sum:
         """The sum over the whole robot, of sums over subtrees."""
-        roots = [i for i, body in enumerate(self.robot.bodies) if body.parent < 0]
-        total: Any = subtrees[roots[0]]
-        with self.enter(kind, None):
-            for root in roots[1:]:
-                total = total + subtrees[root]
+        total: Any = None
+        for body, own in zip(self.robot.bodies, subtrees, strict=True):
+            if body.parent >= 0:
+                continue
+            with self.enter(kind, None):
+                total = own if total is None else total + own
         return total
 
     def velocities(self, v: Vector, kind: str = "Bv") -> list[Twist]:
@@ -211,23 +220,34 @@ class Subtrees:
         for i, body in enumerate(self.robot.bodies):
             with self.enter(kind, i):
                 total = found[body.parent] if body.parent >= 0 else STILL
-                for column, rate in zip(self.own[i], rates(self.robot, i, v), strict=True):
+                own = rates(self.robot, i, v)
+                for column, rate in zip(self.own[i], own, strict=True):
                     total = total + column.twist.scaled(rate)
             found.append(total)
         return found
 
     def moved(self, velocities: Sequence[Twist], kind: str = "Bf") -> list[CompositeMomentum]:
-        """The subtrees' momenta at these velocities of their bodies."""
+        """The bodies' momenta at these velocities."""
         own = []
-        for i, (inertia, moving) in enumerate(zip(self.inertias, velocities, strict=True)):
+        pairs = zip(self.inertias, velocities, strict=True)
+        for i, (inertia, moving) in enumerate(pairs):
             with self.enter(kind, i):
                 own.append(inertia.moved(moving.angular, moving.linear))
-        return self.gathered(own, kind)
+        return own
+
+    def wrenches(self, momenta: Sequence[CompositeMomentum], kind: str = "Bf") -> list[Wrench]:
+        """Angular momentum about the origin, and momentum, by body."""
+        found = []
+        for i, momentum in enumerate(momenta):
+            with self.enter(kind, i):
+                found.append(momentum.wrench)
+        return found
 
     def momenta(self, velocities: Sequence[Twist], kind: str = "Bf") -> list[Wrench]:
         """I v of the bodies alone, as a wrench: angular momentum about the origin, and momentum."""
         own = []
-        for i, (inertia, moving) in enumerate(zip(self.inertias, velocities, strict=True)):
+        pairs = zip(self.inertias, velocities, strict=True)
+        for i, (inertia, moving) in enumerate(pairs):
             with self.enter(kind, i):
                 own.append(momentum_of(inertia, moving))
         return own
@@ -272,41 +292,54 @@ class MovingSubtrees:
             if body.parent >= 0:
                 above = self.accelerations[body.parent]
                 carried = self.velocities[body.parent]
-            own_v, own_a = (rates(self.robot, i, x) for x in (v, a))
+            columns = self.at.own[i]
+            speeds = rates(self.robot, i, v)
+            gains = rates(self.robot, i, a)
             with self.enter("Bv", i):
                 total = above
-                several = len(self.at.own[i]) > 1
-                for column, speed, gain in zip(self.at.own[i], own_v, own_a, strict=True):
+                for column, speed, gain in zip(columns, speeds, gains, strict=True):
                     s = column.twist
                     first = carried.cross(s)
+                    own = first
                     # a joint of one degree of freedom leaves its own column as it is
-                    own = self.velocities[i].cross(s) if several else first
+                    if len(columns) > 1:
+                        own = self.velocities[i].cross(s)
                     second = above.cross(s) + carried.cross(first)
                     self.rates[column.dof] = ColumnRates(first, second, own)
                     # v × (S q̇) is as well v_λ × (S q̇): a joint's motion does not turn itself
-                    total = total + s.scaled(gain) + first.scaled(speed)
+                    total = total + s.scaled(gain)
+                    total = total + first.scaled(speed)
             self.accelerations.append(total)
+
+    @cached_property
+    def own_momenta(self) -> list[CompositeMomentum]:
+        """Of the bodies alone."""
+        return self.at.moved(self.velocities)
 
     @cached_property
     def momenta(self) -> list[CompositeMomentum]:
         """Of the subtrees."""
-        return self.at.moved(self.velocities)
+        return self.at.gathered(self.own_momenta, "Bf")
 
     @cached_property
     def own_forces(self) -> list[Wrench]:
         """I a + v ×* I v of the bodies alone."""
         found = []
-        for i, momentum in enumerate(self.at.momenta(self.velocities)):
+        for i, momentum in enumerate(self.at.wrenches(self.own_momenta)):
+            velocity = self.velocities[i]
             with self.enter("Bf", i):
                 pushed = momentum_of(self.at.inertias[i], self.accelerations[i])
-                found.append(pushed + self.velocities[i].carries(momentum))
+                carried = velocity.carries(momentum)
+                found.append(pushed + carried)
         return found
 
     def forces(self, given: Sequence[Wrench] | None = None) -> list[Wrench]:
         """What moves the subtrees so, beside the ``given`` external wrenches on the bodies, in their coordinates."""
         own = self.own_forces
         if given is not None:
-            own = [self._less(i, wrench) for i, wrench in enumerate(given)]
+            own = []
+            for i, wrench in enumerate(given):
+                own.append(self._less(i, wrench))
         return self.at.gathered(own, "Bf")
 
     def _less(self, i: int, given: Wrench) -> Wrench:
@@ -330,4 +363,5 @@ class MovingSubtrees:
     def response(self, subtree: int, x: Vector, acceleration: Twist) -> Wrench:
         """I a + 2 B x for the subtree of a body, where 2 B takes the angular x (3) alone."""
         change = Variation(x, acceleration.angular, acceleration.linear)
-        return response(self.at.composites[subtree], self.momenta[subtree], change)
+        inertia = self.at.composites[subtree]
+        return response(inertia, self.momenta[subtree], change)

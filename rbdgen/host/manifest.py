@@ -20,6 +20,7 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.ir.number_formats import Format
 from rbdgen.operands import UNIT_VECTORS
 from rbdgen.protocol.directory import Extent
+from rbdgen.protocol.entries import is_above
 from rbdgen.protocol.frames import IDENTITY_BYTES
 from rbdgen.protocol.loading import LOW_BITS
 from rbdgen.protocol.tasks import (
@@ -193,22 +194,21 @@ def _check_words(
         shape = vectors[vector]["shape"]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             raise must_be(f"{path}[{k}].index", f"inside the shape {shape} of {vector}", index)
-        # the mirror entry is filled in by the host: sent twice, the two could differ
+        # an entry below the diagonal is filled in across it: what differs there must come behind
         if vectors[vector]["symmetric"]:
-            _check_symmetric(
-                f"{path}[{k}]", shape, index, (vector, *index[:-2], *reversed(index[-2:])) in found
-            )
+            across = (vector, *index[:-2], *reversed(index[-2:]))
+            _check_symmetric(f"{path}[{k}]", shape, index, across in found)
         if (vector, *index) in found:
             raise ConfigError(f"{path}[{k}] must be another entry of {vector} than those before it")
         found.add((vector, *index))
 
 
-def _check_symmetric(path: str, shape: Sequence[int], index: Sequence[int], differs: bool) -> None:
-    """``differs``: whether that across the diagonal was sent before."""
-    square = len(shape) > 1 and shape[-2] == shape[-1]
-    # second derivatives by one joint's turns may depend on their order
-    if not square or (index[-1] > index[-2] and not differs):
+def _check_symmetric(path: str, shape: Sequence[int], index: Sequence[int], behind: bool) -> None:
+    """``behind``: whether that across the diagonal was sent before."""
+    if len(shape) < 2 or shape[-2] != shape[-1]:
         raise must_be(f"{path}.index", f"in the lower triangle of a square, not of {shape}", index)
+    if behind and not is_above(index):
+        raise must_be(f"{path}.index", "before that of the entry across the diagonal", index)
 
 
 def _check_limits(path: str, word: Mapping[str, Any]) -> None:

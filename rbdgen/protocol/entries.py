@@ -12,3 +12,8 @@ def mirrored(index: Sequence[int]) -> tuple[int, ...]:
     if row > column:
         row, column = column, row
     return (*before, row, column)
+
+
+def is_above(index: Sequence[int]) -> bool:
+    """Whether an entry is above that diagonal."""
+    return index[-1] > index[-2]

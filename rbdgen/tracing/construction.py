@@ -12,6 +12,7 @@ from rbdgen.functions.record import Carried, Entries
 from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.programs import Exit
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.entries import is_above
 from rbdgen.protocol.identifiers import sanitize, unused
 from rbdgen.spatial import Scalar, Vector
 from rbdgen.tracing.calibration import Calibration
@@ -108,7 +109,7 @@ class Construction:
             named = []
             # whatever order the text found them in
             for index, x in self._ordered(vector, entries):
-                if isinstance(x, Expr) or x != 0:
+                if isinstance(x, Expr) or x != 0 or self._stands_apart(vector, index):
                     name = self._result_name(vector, index)
                     word = Word(name, vector, index)
                     self.outputs[word.name] = self._node(x)
@@ -116,13 +117,18 @@ class Construction:
             self.results[vector] = tuple(named)
         return [w.name for w in self.results[vector]]
 
+    def _stands_apart(self, vector: str, index: tuple[int, ...]) -> bool:
+        """Whether an entry is not what is across the diagonal, though that stands for both."""
+        quantity = self.options.quantities.get(vector)
+        return quantity is not None and quantity.symmetric and is_above(index)
+
     def _ordered(self, vector: str, entries: Entries) -> list[tuple[tuple[int, ...], Scalar]]:
         """In the order of indices; what differs from an entry across the diagonal behind that, which stands for
         both."""
         quantity = self.options.quantities.get(vector)
         if quantity is None or not quantity.symmetric:
             return sorted(entries.items(), key=lambda entry: entry[0])
-        return sorted(entries.items(), key=lambda entry: (entry[0][-1] > entry[0][-2], entry[0]))
+        return sorted(entries.items(), key=lambda entry: (is_above(entry[0]), entry[0]))
 
     def _result_name(self, vector: str, index: tuple[int, ...]) -> str:
         """A new name for an entry, of what its index stands for."""

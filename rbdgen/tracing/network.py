@@ -26,6 +26,7 @@ from rbdgen.functions.record import Carried, Function
 from rbdgen.ir.graph import Graph, MatrixProduct
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.model.robot import Robot
+from rbdgen.protocol.entries import is_above
 from rbdgen.tracing.calibration import Calibration, Parameter
 from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.tracing.words import Word
@@ -172,8 +173,16 @@ class Network:
 
     @property
     def vectors(self) -> dict[str, str]:
-        """The vector or matrix of each result of the graph."""
-        return {w.name: w.vector for part in self.results.values() for w in part}
+        """The vector or matrix of each result of the graph that can be left out where it is zero: what differs from
+        an entry across the diagonal, which would stand for both, can not."""
+        found = {}
+        for vector, words in self.results.items():
+            quantity = self.options.quantities.get(vector)
+            symmetric = quantity is not None and quantity.symmetric
+            for word in words:
+                if not (symmetric and is_above(word.index)):
+                    found[word.name] = vector
+        return found
 
     def pruned(self, graph: Graph) -> Network:
         """The network without the results that ``graph`` no longer has."""

@@ -62,14 +62,16 @@ def test_the_driver_fills_in_what_is_the_same() -> None:
 def test_turns_of_a_floating_base_are_sent_both_ways() -> None:
     """Of a symmetric matrix an entry above the diagonal is a word of its own where it differs."""
     robot = Setup(base="floating").load("pendulum2")
-    d = compile_robot(robot, Options(("hid",), machine="engine"))
+    d = compile_robot(robot, Options(("hid", "d2id"), machine="engine"))
     places = {w.index for w in d.network.result_words("hid") if w.vector == "h_tau_qq"}
     assert {(3, 4), (4, 3)} <= places
     assert (6, 3) in places
     assert (3, 6) not in places
     states = task_states(d, 20, seed=2)
-    tasks = make_tasks(d, "hid", states)
-    assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
+    for function in d.network.functions:
+        # also where one of the two is zero
+        tasks = make_tasks(d, function, states)
+        assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
     q, v, a = golden.random_states(robot, d.ranges, 5, 3)
     weights = np.random.default_rng(1).uniform(-1, 1, v.shape)
     with bit_true(d) as device:

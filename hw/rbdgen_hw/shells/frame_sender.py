@@ -19,9 +19,9 @@ from rbdgen_hw.shells.status import ANSWER_BYTES
 
 class Sender(SharedComponent):
     """``beats``: results, whole ones without a pause of other frames between; ``left`` strobes with the last beat of
-    each. The answer to a hello, whose byte at ``place`` is ``answer`` two cycles later, is sent when ``send`` is high and
-    no result is waiting, and ``sent`` strobes when all of it was. ``o``: bytes of the link, which take 8 / ``at_once``
-    cycles and three more. ``busy``: something is under way."""
+    each. The answer to a hello, whose byte at ``place`` is ``answer`` two cycles later, is sent when ``send`` is high
+    and no result is waiting, and ``sent`` strobes when all of it was. ``o``: bytes of the link, which take 8 /
+    ``at_once`` cycles and three more. ``busy``: something is under way."""
 
     module_name = "sender"
 
