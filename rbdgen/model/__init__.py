@@ -28,7 +28,8 @@ from rbdgen.model.ranges import (
     range_notes,
 )
 from rbdgen.model.robot import Robot
-from rbdgen.model.setup import Setup, setup_of, with_armature, with_contacts, with_frames
+from rbdgen.model.setup import Setup, setup_of, with_armature
+from rbdgen.model.task_frames import with_contacts, with_frames
 from rbdgen.model.urdf import load_urdf, parse_urdf
 from rbdgen.model.variants import chain_to, locked, with_payloads
 from rbdgen.model.xacro import load_xacro

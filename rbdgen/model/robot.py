@@ -116,9 +116,9 @@ class Robot:
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
     what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
     :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints
-    (:mod:`rbdgen.model.setup`); ``frames`` are links that fixed joints merged into others. A body on a compound joint
-    becomes one body for each of the joint's parts: the last one keeps the body's and the joint's name, those before it
-    have no mass and the names with _1, _2, … behind.
+    (:mod:`rbdgen.model.task_frames`); ``frames`` are links that fixed joints merged into others. A body on a compound
+    joint becomes one body for each of the joint's parts: the last one keeps the body's and the joint's name, those
+    before it have no mass and the names with _1, _2, … behind.
     """
 
     name: str

@@ -13,7 +13,7 @@ from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
 from rbdgen.machines.engine.core import AROUND, dealing_cycles, intake_cycles
-from rbdgen.model.setup import with_contacts, with_frames
+from rbdgen.model import with_contacts, with_frames
 from rbdgen.protocol.links import get_link
 from tests.conftest import few
 

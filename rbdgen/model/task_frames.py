@@ -1,0 +1,145 @@
+"""Frames on links, and contacts that the world may hold at such frames.
+
+A frame is fixed to a link: to a moving one or to what a fixed joint merged into it, such as a tool's tip or a foot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from rbdgen.errors import ConfigError, short
+from rbdgen.model.body import Contact, Placement, TaskFrame
+from rbdgen.model.rigid_motions import fixed_axes_angles, fixed_axes_matrix
+from rbdgen.model.robot import FARTHEST, Robot, place_of, places_of
+from rbdgen.operands import numbers_of
+
+POINT, FULL = "3d", "6d"
+CONTACT_AXES = {POINT: (0, 1, 2), FULL: (0, 1, 2, 3, 4, 5)}
+"""Kinds of contacts, with the axes along which each keeps its frame from moving: a point, or a point and its
+directions."""
+LETTERS = "xyzabc"
+"""Letters of single axes: linear ones, then angular ones about the same."""
+SIZES = (0, 3, 6)
+"""Numbers of a frame: none; where it is in its link (m); also how it is turned there (roll, pitch and yaw, rad)."""
+MOST_ROWS = 60
+"""Rows of all frames together, and of all contacts: a matrix of more is no hardware."""
+
+
+def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
+    """``robot`` with frames on links, instead of those that it had.
+
+    A key is a link's name, which is the frame's as well, or NAME=LINK; the numbers are those of :data:`SIZES`.
+    ConfigError for a link that there is not or that does not move, for a name twice, and for numbers that are no place.
+    """
+    found: list[TaskFrame] = []
+    for key, numbers in frames.items():
+        name, _, link = key.rpartition("=")
+        place = _place(key, numbers)
+        found.append(_frame(robot, "frame", name or link, link, place))
+    names = [frame.name for frame in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"frame: {short(name)} is there twice; give one NAME=LINK")
+    if 6 * len(found) > MOST_ROWS:
+        raise ConfigError(f"frame: at most {MOST_ROWS // 6} frames, not {len(found)}")
+    return _said(replace(robot, task_frames=tuple(found)), frame=dict(frames))
+
+
+def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
+    """``robot`` with contacts, instead of those that it had.
+
+    Each is FRAME or FRAME:KIND, a declared frame's name or a link's, and a kind of :data:`CONTACT_AXES` (default: a
+    point) or some of :data:`LETTERS`, such as ``z`` or ``zab``. ConfigError for a frame or a kind that there is not,
+    and for a contact that is there twice.
+    """
+    declared = {frame.name: frame for frame in robot.task_frames}
+    known = {*declared, *places_of(robot)}
+    found: list[Contact] = []
+    for text in contacts:
+        name, axes = _name_and_axes(text, known)
+        frame = declared.get(name)
+        if frame is None:
+            frame = _frame(robot, "contact", name, name, Placement(), tuple(declared))
+        if any(other.frame.name == name for other in found):
+            raise ConfigError(f"contact: {short(name)} is there twice")
+        found.append(Contact(frame, axes))
+    if sum(contact.rows for contact in found) > MOST_ROWS:
+        raise ConfigError(f"contact: at most {MOST_ROWS} rows of all contacts together")
+    return _said(replace(robot, contacts=tuple(found)), contact=tuple(contacts))
+
+
+def _name_and_axes(text: str, known: Collection[str]) -> tuple[str, tuple[int, ...]]:
+    """A contact's frame, and the axes along which it is held. Names may have colons themselves, as ``arm::lower``: what
+    follows the last one is a kind if what is before it is one of the ``known`` names, or else if it could be one."""
+    name, colon, kind = text.rpartition(":")
+    axes = _axes(kind)
+    whole = name not in known and (text in known or not axes)
+    if not colon or (whole and not text.endswith(":")):
+        return text, CONTACT_AXES[POINT]
+    if not axes:
+        kinds = ", ".join(CONTACT_AXES)
+        raise ConfigError(
+            f"contact: of {short(name)}: must be {kinds} or letters of {LETTERS}, each once, not {short(kind)}"
+        )
+    return name, axes
+
+
+def _axes(kind: str) -> tuple[int, ...]:
+    """The axes that a kind of contact is held along; none where it is no kind."""
+    if kind in CONTACT_AXES:
+        return CONTACT_AXES[kind]
+    axes = {LETTERS.find(letter) for letter in kind}
+    return () if -1 in axes or len(axes) < len(kind) else tuple(sorted(axes))
+
+
+def _place(key: str, numbers: Sequence[float]) -> Placement:
+    given = numbers_of(f"frame: of {short(key)}", numbers)
+    if len(given) not in SIZES:
+        raise ConfigError(
+            f"frame: of {short(key)}: must be x,y,z, or those and roll,pitch,yaw, not {len(given)} numbers"
+        )
+    if not all(math.isfinite(x) and abs(x) <= FARTHEST for x in given):
+        raise ConfigError(
+            f"frame: of {short(key)}: must be at most {FARTHEST:g}, not {short(given)}"
+        )
+    padded = given + [0.0] * (6 - len(given))
+    return Placement(fixed_axes_matrix(*padded[3:]), tuple(padded[:3]))
+
+
+def _frame(
+    robot: Robot, option: str, name: str, link: str, place: Placement, more: Sequence[str] = ()
+) -> TaskFrame:
+    body, link_place = place_of(robot, option, link, more)
+    if body < 0:
+        raise ConfigError(f"{option}: link {link!r} does not move; give one that a joint moves")
+    return TaskFrame(name, body, link_place @ place)
+
+
+def _said(robot: Robot, **what: object) -> Robot:
+    """``robot`` with what its setup says of it, where that is known."""
+    if robot.setup is None:
+        return robot
+    return replace(robot, setup={**robot.setup, **what})
+
+
+def said_frames(robot: Robot) -> dict[str, tuple[float, ...]]:
+    """The frames that :func:`with_frames` makes the robot's of, in the frames of their moving links."""
+    found = {}
+    for frame in robot.task_frames:
+        place = frame.placement
+        key = f"{frame.name}={robot.bodies[frame.body].name}"
+        found[key] = (*place.translation, *fixed_axes_angles(place.rotation))
+    return found
+
+
+def said_contacts(robot: Robot) -> tuple[str, ...]:
+    """The contacts that :func:`with_contacts` makes the robot's of."""
+    kinds = {axes: kind for kind, axes in CONTACT_AXES.items()}
+    found = []
+    for contact in robot.contacts:
+        letters = "".join(LETTERS[axis] for axis in contact.axes)
+        kind = kinds.get(contact.axes, letters)
+        found.append(f"{contact.frame.name}:{kind}")
+    return tuple(found)
