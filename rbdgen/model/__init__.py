@@ -29,7 +29,7 @@ from rbdgen.model.ranges import (
 )
 from rbdgen.model.robot import Robot
 from rbdgen.model.setup import Setup, setup_of, with_armature
-from rbdgen.model.task_frames import with_contacts, with_frames
+from rbdgen.model.task_frames import with_contacts, with_frames, with_loops
 from rbdgen.model.urdf import load_urdf, parse_urdf
 from rbdgen.model.variants import chain_to, locked, with_payloads
 from rbdgen.model.xacro import load_xacro
@@ -81,5 +81,6 @@ __all__ = [
     "with_armature",
     "with_contacts",
     "with_frames",
+    "with_loops",
     "with_payloads",
 ]

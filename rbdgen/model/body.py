@@ -256,6 +256,37 @@ class Contact:
         return tuple(axis for axis in range(count) if axis not in self.axes)
 
 
+@dataclass(frozen=True)
+class Loop:
+    """Two frames of a robot that are kept together along some ``axes``, as a joint between them would: axes are the
+    first frame's, and turn with it. Of linear ones (0 to 2), the second frame's origin stays on the first's; about
+    angular ones (3 to 5), it does not turn against the first. One of the two may be on the base (body −1)."""
+
+    first: TaskFrame
+    second: TaskFrame
+    axes: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Its frames' names."""
+        return f"{self.first.name}:{self.second.name}"
+
+    @property
+    def rows(self) -> int:
+        """Number of axes that are held."""
+        return len(self.axes)
+
+    @property
+    def angular_axes(self) -> tuple[int, ...]:
+        """The axes about which nothing turns, 0 to 2."""
+        return tuple(axis - LINEAR_AXES for axis in self.axes if axis >= LINEAR_AXES)
+
+    @property
+    def body(self) -> int:
+        """A body that it moves, whose submodules its text belongs to."""
+        return self.first.body if self.first.body >= 0 else self.second.body
+
+
 TOLERANCE = 1e-6
 """Tolerance of a principal moment on the wrong side, relative to the largest: files round their numbers."""
 ROUNDING = 1e-14

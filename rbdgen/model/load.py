@@ -6,7 +6,7 @@ A description's format is told by its content, not by its name; only xacro has t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,29 +98,37 @@ def load(
     base: str = "fixed",
     *,
     arguments: Mapping[str, Any] | None = None,
+    constraints: Sequence[Any] = (),
     strict: bool = False,
 ) -> Robot:
     """The robot that ``source`` describes: a built-in robot's name, the path of a URDF, MJCF or xacro file, the text of
     a URDF or MJCF, a ``mujoco.MjModel`` or ``MjSpec``, or a ``pinocchio.Model``.
 
     ``base`` says how a root link that the description fixes is carried: "fixed", "floating" or "planar" (see
-    :func:`rbdgen.load_urdf`). ``arguments`` are those of a xacro file.
+    :func:`rbdgen.load_urdf`). ``arguments`` are those of a xacro file, ``constraints`` those of a Pinocchio model that
+    close its loops: ``RigidConstraintModel``, ``PointAnchorConstraintModel`` and ``FrameAnchorConstraintModel``.
 
     UrdfError for a description that cannot be read or contradicts itself, UnsupportedError for what rbdgen does not do,
     ToolError for a package that is missing. Warns (RobotWarning) once, of all that is odd or left out; with ``strict``
     that is an UrdfError.
     """
     with strictly(strict):
-        return _load(source, base, arguments)
+        return _load(source, base, arguments, constraints)
 
 
-def _load(source: Any, base: str, arguments: Mapping[str, Any] | None) -> Robot:
+def _load(
+    source: Any, base: str, arguments: Mapping[str, Any] | None, constraints: Sequence[Any]
+) -> Robot:
     package = type(source).__module__.partition(".")[0]
     kind = type(source).__name__
+    if package == "pinocchio" and kind in PINOCCHIO:
+        return robot_of_pinocchio(source, base=base, constraints=constraints)
+    if constraints:
+        raise ConfigError(
+            f"constraints: are of a pinocchio.Model, not of {kind}; give the others --loop, or with_loops"
+        )
     if package == "mujoco" and kind in MUJOCO:
         return robot_of_mujoco(source, base=base)
-    if package == "pinocchio" and kind in PINOCCHIO:
-        return robot_of_pinocchio(source, base=base)
     if not isinstance(source, str | Path):
         raise ConfigError(
             f"robot {short(source)}: must be a name, a path, the text of a URDF or MJCF, or a model of MuJoCo or "

@@ -2,7 +2,8 @@
 
 MuJoCo's own compiler reads the file: defaults, includes, meshes and inertias from geoms are its affair. Of the compiled
 model, bodies, joints, inertias, armature, damping, dry friction, limits and gravity are taken. Joints on one body
-become a chain, bodies without a joint are merged into what carries them. Bodies come depth first, siblings by joint
+become a chain, bodies without a joint are merged into what carries them. Active equalities of two bodies or sites close
+loops: ``connect`` holds a point, ``weld`` a frame. Bodies come depth first, siblings by joint
 name, which need not be the file's order.
 
 Conventions. A joint's q is MuJoCo's qpos, ``ref`` included. Quaternions are x, y, z, w here and w, x, y, z in MuJoCo.
@@ -29,6 +30,7 @@ from rbdgen.model.joints import FreeFlyer, Joint, Prismatic, Revolute, Spherical
 from rbdgen.model.mujoco_model import Actuators, given_names, left_out, model_name, names_of
 from rbdgen.model.rigid_motions import about_axis, quaternion_matrix
 from rbdgen.model.robot import Robot
+from rbdgen.model.task_frames import CONTACT_AXES, FULL, POINT, Anchor, with_anchored_loop
 from rbdgen.model.urdf import BASES, ROOT_JOINT, name_of
 from rbdgen.model.urdf_elements import check_directions, check_numbers, unless_zero
 from rbdgen.operands import LARGEST
@@ -39,8 +41,12 @@ FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints (mjtJoint)."""
 VELOCITIES = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
 """Degrees of freedom of each."""
-FOLLOWS = 2
-"""MuJoCo's type of an equality between two joints (mjtEq)."""
+CONNECT, WELD, FOLLOWS = range(3)
+"""MuJoCo's types of equalities: of two points, two frames, two joints (mjtEq)."""
+HELD = {CONNECT: CONTACT_AXES[POINT], WELD: CONTACT_AXES[FULL]}
+"""Axes of the loops that they close."""
+SITE = 6
+"""MuJoCo's type of sites (mjtObj)."""
 NO_GRAVITY = 1 << 7
 """MuJoCo's flag that disables gravity (mjtDisableBit)."""
 
@@ -137,7 +143,8 @@ class _Reader:
         for below in self.children:
             # as readers of URDF sort them, so that both give the same q
             below.sort(key=self._order)
-        self.followed, self.mimics = self._mimics()
+        self.kept, self.mimics = self._mimics()
+        self.placed: dict[int, Anchor] = {0: (-1, Placement())}
         self.site_names = given_names(model, "site")
         self.sites: dict[int, list[int]] = {}
         for k, name in enumerate(self.site_names):
@@ -156,6 +163,7 @@ class _Reader:
             here = here @ _placed(model.body_pos[i], model.body_quat[i])
             carrier = BASES[base] if i == carried else None
             parent, here = self._add(i, parent, here, carrier)
+            self.placed[i] = parent, here
             self._add_sites(i, parent, here)
             ahead += [(below, parent, here) for below in reversed(self.children[i])]
         if not self.bodies:
@@ -164,13 +172,14 @@ class _Reader:
         # the vector stays in the file when the flag is set
         if int(model.opt.disableflags) & NO_GRAVITY:
             gravity = ZERO3
-        return Robot(
+        robot = Robot(
             model_name(model) or name,
             self.links[0],
             tuple(self.bodies),
             tuple(self.frames),
             gravity,
         )
+        return self._with_loops(robot)
 
     def remarks(self) -> list[str]:
         """Remarks on what is odd about the model or left out, once the robot is made."""
@@ -179,7 +188,45 @@ class _Reader:
             found.append(f"bodies without mass move: {listed(self.massless)}")
         if self.faults:
             found.append(f"inertias that no body can have: {listed(self.faults, '; ')}")
-        return found + left_out(self.model, self.joints, self.links, self.followed)
+        return found + left_out(self.model, self.joints, self.links, self.kept)
+
+    def _with_loops(self, robot: Robot) -> Robot:
+        """``robot`` with the loops that active equalities close between bodies that can move against each other."""
+        model = self.model
+        names = names_of(model, "eq")
+        for e in range(model.neq):
+            kind = int(model.eq_type[e])
+            if kind not in HELD or not model.eq_active0[e]:
+                continue
+            first, second = self._ends(e, kind)
+            if first[0] != second[0]:
+                self.kept.add(e)
+                robot = with_anchored_loop(robot, names[e], first, second, HELD[kind])
+        return robot
+
+    def _ends(self, e: int, kind: int) -> tuple[Anchor, Anchor]:
+        """Where an equality holds two bodies together."""
+        model = self.model
+        one, other = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        if int(model.eq_objtype[e]) == SITE:
+            return self._site(one), self._site(other)
+        data = np.asarray(model.eq_data[e], float)
+        upright = np.array([1.0, 0.0, 0.0, 0.0])
+        places = _placed(data[:3], upright), _placed(data[3:6], upright)
+        if kind == WELD:
+            # the anchor is the second body's, and where that is in the first one
+            places = _placed(data[3:6], data[6:10]), _placed(data[:3], upright)
+        return self._inside(one, places[0]), self._inside(other, places[1])
+
+    def _site(self, k: int) -> Anchor:
+        model = self.model
+        place = _placed(model.site_pos[k], model.site_quat[k])
+        return self._inside(int(model.site_bodyid[k]), place)
+
+    def _inside(self, i: int, place: Placement) -> Anchor:
+        """A place in MuJoCo's body ``i``, in the body that it is or belongs to."""
+        body, here = self.placed[i]
+        return body, here @ place
 
     def _order(self, i: int) -> str:
         """The key by which siblings are sorted: the name of the joint that carries a body."""
@@ -237,7 +284,7 @@ class _Reader:
             check_directions(f"{self.source}: {owner}", key, row)
 
     def _mimics(self) -> tuple[set[int], dict[int, Mimic]]:
-        """Equalities by number that say that a joint follows another, and what each such joint follows."""
+        """The equalities by number that say that a joint follows another, and what each such joint follows."""
         model = self.model
         followed: set[int] = set()
         mimics: dict[int, Mimic] = {}

@@ -116,12 +116,10 @@ class Actuators:
         return None
 
 
-def left_out(
-    model: Any, joints: Sequence[str], links: Sequence[str], followed: set[int]
-) -> list[str]:
-    """One remark for each kind of thing that is left out; ``followed`` are equalities that are not."""
+def left_out(model: Any, joints: Sequence[str], links: Sequence[str], kept: set[int]) -> list[str]:
+    """One remark for each kind of thing that is left out; ``kept`` are equalities that are not."""
     active = [e for e in range(model.neq) if model.eq_active0[e]]
-    equalities = [e for e in active if e not in followed]
+    equalities = [e for e in active if e not in kept]
     springs = _nonzero(joints, model, "jnt_stiffness", "jnt_stiffnesspoly")
     owners = [joints[int(k)] for k in model.dof_jntid]
     nonlinear = _nonzero(owners, model, "dof_dampingpoly")

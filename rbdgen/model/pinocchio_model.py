@@ -7,7 +7,7 @@ add no rotor inertia of their own (its reader of SRDF has added it to the armatu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from rbdgen.model.joints import (
     Translation,
 )
 from rbdgen.model.robot import Robot
+from rbdgen.model.task_frames import CONTACT_AXES, FULL, POINT, Anchor, with_anchored_loop
 from rbdgen.model.urdf import BASES, WORLD
 from rbdgen.model.urdf_elements import check_numbers, check_placement, unless_zero
 from rbdgen.protocol.identifiers import unused
@@ -50,6 +51,15 @@ _SEVERAL: dict[str, Callable[[Any], tuple[Joint, ...]]] = {
 """Joints of several degrees of freedom by Pinocchio's names, each as a chain of ours."""
 
 
+HELD = {
+    "CONTACT_3D": CONTACT_AXES[POINT],
+    "CONTACT_6D": CONTACT_AXES[FULL],
+    "PointAnchorConstraintModel": CONTACT_AXES[POINT],
+    "FrameAnchorConstraintModel": CONTACT_AXES[FULL],
+}
+"""Axes that are held by Pinocchio's constraints: types of rigid ones, and classes."""
+
+
 @dataclass(frozen=True)
 class _Part:
     """A simple joint of a chain, and where it is in the one before."""
@@ -58,16 +68,19 @@ class _Part:
     joint: Joint
 
 
-def robot_of_pinocchio(model: Any, source: str = "", base: str = "fixed") -> Robot:
+def robot_of_pinocchio(
+    model: Any, source: str = "", base: str = "fixed", constraints: Sequence[Any] = ()
+) -> Robot:
     """The robot of a ``pinocchio.Model``. ``base`` "floating" or "planar" is for a model whose root joint is one: a
-    fixed model does not keep what its root link weighs.
+    fixed model does not keep what its root link weighs. ``constraints`` of points or frames of two joints, or of a
+    joint and the universe, are its loops.
 
-    ConfigError for another base, UnsupportedError for joints that rbdgen does not have, UrdfError for numbers with
-    which nothing can be computed. Warns (RobotWarning) once, of what is odd.
+    ConfigError for another base, UnsupportedError for joints and constraints that rbdgen does not have, UrdfError for
+    numbers with which nothing can be computed. Warns (RobotWarning) once, of what is odd.
     """
     source = source or " ".join(filter(None, ("Pinocchio's model", model.name)))
     reader = _Reader(model, source)
-    robot = reader.robot()
+    robot = reader.with_loops(reader.robot(), constraints)
     _check_base(robot, source, base)
     warn_of(source, reader.remarks())
     return robot
@@ -116,6 +129,31 @@ class _Reader:
         base = self.links[0]
         name = model.name or "robot"
         return Robot(name, base, tuple(self.bodies), tuple(self.frames), gravity)
+
+    def with_loops(self, robot: Robot, constraints: Sequence[Any]) -> Robot:
+        """``robot`` with the loops that constraints close."""
+        for k, constraint in enumerate(constraints):
+            name = str(constraint.name) or f"constraint{k}"
+            where = f"{self.source}: constraint {short(name)}"
+            kind = str(getattr(constraint, "type", type(constraint).__name__))
+            axes = HELD.get(kind.rpartition(".")[2])
+            if axes is None:
+                raise UnsupportedError(
+                    f"{where}: holds neither a point nor a frame ({kind}); leave it out"
+                )
+            first, second = (self._end(where, constraint, number) for number in (1, 2))
+            if first[0] == second[0]:
+                raise UnsupportedError(
+                    f"{where}: is between a joint and itself, and holds nothing; leave it out"
+                )
+            robot = with_anchored_loop(robot, name, first, second, axes)
+        return robot
+
+    def _end(self, where: str, constraint: Any, number: int) -> Anchor:
+        """Where a constraint is fixed to the first or second of its joints."""
+        place = getattr(constraint, f"joint{number}_placement")
+        check_placement(where, f"joint{number}_placement", place.homogeneous)
+        return self.index[int(getattr(constraint, f"joint{number}_id"))], _placed(place)
 
     def remarks(self) -> list[str]:
         """Remarks on what is odd about the model, once the robot is made."""

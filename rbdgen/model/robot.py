@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rbdgen.errors import ConfigError, UnsupportedError, nearest, short
-from rbdgen.model.body import Body, Contact, Inertia, MergedLink, Mimic, Placement, TaskFrame
+from rbdgen.model.body import Body, Contact, Inertia, Loop, MergedLink, Mimic, Placement, TaskFrame
 from rbdgen.model.joints import CompoundJoint, Continuous, Joint, Revolute
 from rbdgen.model.rigid_motions import rotation_fault
 from rbdgen.operands import numbers_of
@@ -115,10 +115,10 @@ class Robot:
     ``base_name`` is the link that does not move; ``gravity`` is in its frame, m/s²; ``friction`` (of :data:`FRICTIONS`)
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
     what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
-    :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints
-    (:mod:`rbdgen.model.task_frames`); ``frames`` are links that fixed joints merged into others. A body on a compound
-    joint becomes one body for each of the joint's parts: the last one keeps the body's and the joint's name, those
-    before it have no mass and the names with _1, _2, … behind.
+    :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints, and
+    ``loops`` what closes its tree (:mod:`rbdgen.model.task_frames`); ``frames`` are links that fixed joints merged into
+    others. A body on a compound joint becomes one body for each of the joint's parts: the last one keeps the body's and
+    the joint's name, those before it have no mass and the names with _1, _2, … behind.
     """
 
     name: str
@@ -130,6 +130,7 @@ class Robot:
     setup: Mapping[str, Any] | None = field(default=None, compare=False)
     task_frames: tuple[TaskFrame, ...] = ()
     contacts: tuple[Contact, ...] = ()
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         if type(self.gravity) is not tuple:
@@ -158,7 +159,8 @@ class Robot:
                 )
         joints = [("joint", body.joint_name, body.placement) for body in self.bodies]
         links = [("link", frame.name, frame.placement) for frame in self.frames]
-        tasks = [("frame", frame.name, frame.placement) for frame in self.task_frames]
+        own = [*self.task_frames, *self.loop_ends]
+        tasks = [("frame", frame.name, frame.placement) for frame in own]
         for kind, name, placement in (*joints, *links, *tasks):
             fault = rotation_fault(placement.rotation)
             if not all(map(math.isfinite, placement.translation)):
@@ -209,7 +211,8 @@ class Robot:
             own = math.hypot(*body.placement.translation) if body.parent >= 0 else 0.0
             before = reached[body.parent] if body.parent >= 0 else 0.0
             reached.append(before + own)
-        frames = [*self.task_frames, *(contact.frame for contact in self.contacts)]
+        ends = [end for end in self.loop_ends if end.body >= 0]
+        frames = [*self.task_frames, *(contact.frame for contact in self.contacts), *ends]
         reached += [reached[f.body] + math.hypot(*f.placement.translation) for f in frames]
         for inertia in (body.inertia for body in self.bodies):
             if inertia.mass > 0.0:
@@ -242,6 +245,14 @@ class Robot:
         assert mimic is not None
         return self.joint_names.index(mimic.joint)
 
+    @property
+    def loop_ends(self) -> list[TaskFrame]:
+        """The frames of its loops, the first and the second of each."""
+        ends: list[TaskFrame] = []
+        for loop in self.loops:
+            ends += (loop.first, loop.second)
+        return ends
+
     @cached_property
     def unreduced(self) -> Robot:
         """The same tree with joints that move by themselves; this robot itself where none follows another."""
@@ -262,18 +273,25 @@ class Robot:
         return tuple(geared)
 
     def carried(self, into: Mapping[int, tuple[int, Placement]]) -> dict[str, Any]:
-        """Its frames and contacts by field, where bodies change: ``into`` gives each body's new number (−1: it is
-        a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and
-        tasks' frames that would no longer move."""
+        """Its frames, contacts and loops by field, where bodies change: ``into`` gives each body's new number (−1: it
+        is a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and so
+        are tasks' frames that would no longer move, and loops between parts of one body."""
         frames = [_moved(f, into) for f in self.frames if f.body in into]
         moving = {body for body, (number, _) in into.items() if number >= 0}
         tasks = [_moved(f, into) for f in self.task_frames if f.body in moving]
         held = [c for c in self.contacts if c.frame.body in moving]
         contacts = [replace(c, frame=_moved(c.frame, into)) for c in held]
+        loops = []
+        for loop in self.loops:
+            if loop.first.body in into and loop.second.body in into:
+                ends = {"first": _moved(loop.first, into), "second": _moved(loop.second, into)}
+                if ends["first"].body != ends["second"].body:
+                    loops.append(replace(loop, **ends))
         return {
             "frames": tuple(frames),
             "task_frames": tuple(tasks),
             "contacts": tuple(contacts),
+            "loops": tuple(loops),
         }
 
     @cached_property

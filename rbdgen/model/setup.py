@@ -1,4 +1,4 @@
-"""Choices that a description leaves to its user: the base, rotors, friction, loads, task frames and contacts."""
+"""Choices that a description leaves to its user: the base, rotors, friction, loads, task frames, contacts and loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from rbdgen.errors import ConfigError, listed, nearest, short
 from rbdgen.model.body import Body
 from rbdgen.model.load import load_robot
 from rbdgen.model.robot import DRY, FRICTIONS, NO_FRICTION, VISCOUS, Robot
-from rbdgen.model.task_frames import said_contacts, said_frames, with_contacts, with_frames
+from rbdgen.model.task_frames import (
+    said_contacts,
+    said_frames,
+    said_loops,
+    with_contacts,
+    with_frames,
+    with_loops,
+)
 from rbdgen.model.urdf import BASES, ROOT_JOINT
 from rbdgen.model.variants import Coordinates, chain_to, locked, rerooted, with_payloads
 from rbdgen.operands import numbers_of, several_of
@@ -27,7 +34,8 @@ class Setup:
     it is another than the file's root (``root``), ``gravity`` in the base's frame (m/s²; None: the description's), the
     ``armature`` of joints by name (kg·m² or kg, see :class:`rbdgen.model.Body`), what of their ``friction`` counts,
     joints to ``lock``, a ``payload`` on links, and the link that the only chain to be kept leads to (``tip``), all as
-    in :mod:`rbdgen.model.variants`; then its ``frame`` and its ``contact``, as in :mod:`rbdgen.model.task_frames`."""
+    in :mod:`rbdgen.model.variants`; then its ``frame``, its ``contact`` and its ``loop`` (None: the
+    file's), as in :mod:`rbdgen.model.task_frames`."""
 
     base: str = setting(
         "fixed",
@@ -115,6 +123,15 @@ class Setup:
         otherwise="none; 3d",
         metavar="FRAME:KIND,…",
     )
+    loop: Sequence[str] | None = setting(
+        None,
+        WORDS,
+        "what",
+        "closed loops of lfd, cfd and the like: two frames or links that are kept together, with kinds as of contacts; "
+        "separated by commas; none leaves out those of the file",
+        otherwise="the file's; 3d",
+        metavar="A:B:KIND,…",
+    )
 
     def load(self, name_or_path: str | Path) -> Robot:
         """The robot of that name or file, set up so. Errors are those of :func:`rbdgen.load_robot`, and ConfigError for
@@ -129,6 +146,8 @@ class Setup:
             robot = chain_to(robot, self.tip)
         robot = with_frames(robot, self.frame)
         robot = with_contacts(robot, self.contact)
+        if self.loop:
+            robot = with_loops(robot, self.loop)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.gravity is not None:
             robot = replace(robot, gravity=tuple(numbers_of("gravity", self.gravity)))
@@ -149,10 +168,12 @@ def setup_of(robot: Robot) -> Setup:
         base = next((name for name, carrier in BASES.items() if carrier == first.joint), base)
         root = first.name if base != "fixed" else None
     armature = {body.joint_name: body.armature for body in robot.bodies if any(body.armature)}
-    frames, contacts = said_frames(robot), said_contacts(robot)
-    return Setup(
-        base, root, robot.gravity, armature, robot.friction, frame=frames, contact=contacts
-    )
+    places = {
+        "frame": said_frames(robot),
+        "contact": said_contacts(robot),
+        "loop": said_loops(robot) or None,
+    }
+    return Setup(base, root, robot.gravity, armature, robot.friction, **places)
 
 
 def friction_notes(robot: Robot) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Frames on links, and contacts that the world may hold at such frames.
+"""Frames on links, contacts that the world may hold at such frames, and loops between two of them.
 
 A frame is fixed to a link: to a moving one or to what a fixed joint merged into it, such as a tool's tip or a foot.
 """
@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rbdgen.errors import ConfigError, short
-from rbdgen.model.body import Contact, Placement, TaskFrame
+from rbdgen.model.body import Contact, Loop, MergedLink, Placement, TaskFrame
 from rbdgen.model.rigid_motions import fixed_axes_angles, fixed_axes_matrix
 from rbdgen.model.robot import FARTHEST, Robot, place_of, places_of
 from rbdgen.operands import numbers_of
+from rbdgen.protocol.identifiers import unused
 
 POINT, FULL = "3d", "6d"
 CONTACT_AXES = {POINT: (0, 1, 2), FULL: (0, 1, 2, 3, 4, 5)}
@@ -24,7 +25,9 @@ LETTERS = "xyzabc"
 SIZES = (0, 3, 6)
 """Numbers of a frame: none; where it is in its link (m); also how it is turned there (roll, pitch and yaw, rad)."""
 MOST_ROWS = 60
-"""Rows of all frames together, and of all contacts: a matrix of more is no hardware."""
+"""Rows of all frames together, of all contacts, and of all loops: a matrix of more is no hardware."""
+NO_LOOPS = "none"
+"""In a loop's place: none, not even those of the robot's file."""
 
 
 def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
@@ -58,7 +61,7 @@ def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
     known = {*declared, *places_of(robot)}
     found: list[Contact] = []
     for text in contacts:
-        name, axes = _name_and_axes(text, known)
+        name, axes = _name_and_axes("contact", text, known)
         frame = declared.get(name)
         if frame is None:
             frame = _frame(robot, "contact", name, name, Placement(), tuple(declared))
@@ -70,9 +73,80 @@ def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
     return _said(replace(robot, contacts=tuple(found)), contact=tuple(contacts))
 
 
-def _name_and_axes(text: str, known: Collection[str]) -> tuple[str, tuple[int, ...]]:
-    """A contact's frame, and the axes along which it is held. Names may have colons themselves, as ``arm::lower``: what
-    follows the last one is a kind if what is before it is one of the ``known`` names, or else if it could be one."""
+def with_loops(robot: Robot, loops: Sequence[str]) -> Robot:
+    """``robot`` with closed loops, instead of those that it had: its own file's, too.
+
+    Each is A:B or A:B:KIND: two frames by their declared names or links' names, and what is held of B in A as
+    :func:`with_contacts` says it (default: a point). One may be on the base. ConfigError for a frame or a kind that
+    there is not, for two that are fixed to the same link, and for a loop that is there twice.
+    """
+    given = () if tuple(loops) == (NO_LOOPS,) else loops
+    declared = {frame.name: frame for frame in robot.task_frames}
+    known = {*declared, *places_of(robot)}
+    found: list[Loop] = []
+    for text in given:
+        *names, axes = _ends_and_axes(text, known)
+        first, second = (_end(robot, declared, name) for name in names)
+        if first.body == second.body:
+            link = robot.bodies[first.body].name if first.body >= 0 else robot.base_name
+            raise ConfigError(
+                f"loop: {short(text)}: both of its frames are fixed to link {link!r}, so that it holds nothing; give "
+                "frames of links that joints move against each other"
+            )
+        loop = Loop(first, second, axes)
+        if any(other.name == loop.name for other in found):
+            raise ConfigError(f"loop: {short(loop.name)} is there twice")
+        found.append(loop)
+    if sum(loop.rows for loop in found) > MOST_ROWS:
+        raise ConfigError(f"loop: at most {MOST_ROWS} rows of all loops together")
+    return _said(replace(robot, loops=tuple(found)), loop=tuple(loops) or (NO_LOOPS,))
+
+
+Anchor = tuple[int, Placement]
+"""Where a loop is fixed: a body (−1: the base), and the place in that."""
+
+
+def with_anchored_loop(
+    robot: Robot, name: str, first: Anchor, second: Anchor, axes: Sequence[int]
+) -> Robot:
+    """``robot`` with one more loop, of a description that has no names for its frames: they are ``name`` with _1 and _2
+    behind, and places for other frames and contacts as well."""
+    taken = {*places_of(robot)}
+    one = TaskFrame(unused(f"{name}_1", taken), *first)
+    other = TaskFrame(unused(f"{name}_2", taken), *second)
+    merged = [MergedLink(end.name, "", end.body, end.placement) for end in (one, other)]
+    loop = Loop(one, other, tuple(axes))
+    return replace(robot, frames=(*robot.frames, *merged), loops=(*robot.loops, loop))
+
+
+def _ends_and_axes(text: str, known: Collection[str]) -> tuple[str, str, tuple[int, ...]]:
+    """The names of a loop's frames, and the axes along which they are kept together; names may have colons."""
+    parts = text.split(":")
+    if len(parts) == 1:
+        raise ConfigError(
+            f"loop: must be A:B or A:B:KIND, with two frames or links, not {short(text)}"
+        )
+    splits = []
+    for k in range(1, len(parts)):
+        first, rest = ":".join(parts[:k]), ":".join(parts[k:])
+        second, axes = _name_and_axes("loop", rest, known)
+        splits.append((first, second, axes))
+    # the first split is the plain one, whose names the message has where none fits
+    return next((s for s in splits if s[0] in known and s[1] in known), splits[0])
+
+
+def _end(robot: Robot, declared: Mapping[str, TaskFrame], name: str) -> TaskFrame:
+    """A loop's frame: a declared one, or a link's."""
+    if name in declared:
+        return declared[name]
+    body, place = place_of(robot, "loop", name, tuple(declared))
+    return TaskFrame(name, body, place)
+
+
+def _name_and_axes(option: str, text: str, known: Collection[str]) -> tuple[str, tuple[int, ...]]:
+    """A frame, and the axes along which it is held, as the ``option`` says it. Names may have colons themselves, as
+    ``arm::lower``: what follows the last one is a kind if what is before it is one of the ``known`` names, or else if
+    it could be one."""
     name, colon, kind = text.rpartition(":")
     axes = _axes(kind)
     whole = name not in known and (text in known or not axes)
@@ -81,7 +155,7 @@ def _name_and_axes(text: str, known: Collection[str]) -> tuple[str, tuple[int, .
     if not axes:
         kinds = ", ".join(CONTACT_AXES)
         raise ConfigError(
-            f"contact: of {short(name)}: must be {kinds} or letters of {LETTERS}, each once, not {short(kind)}"
+            f"{option}: of {short(name)}: must be {kinds} or letters of {LETTERS}, each once, not {short(kind)}"
         )
     return name, axes
 
@@ -136,10 +210,15 @@ def said_frames(robot: Robot) -> dict[str, tuple[float, ...]]:
 
 def said_contacts(robot: Robot) -> tuple[str, ...]:
     """The contacts that :func:`with_contacts` makes the robot's of."""
-    kinds = {axes: kind for kind, axes in CONTACT_AXES.items()}
-    found = []
-    for contact in robot.contacts:
-        letters = "".join(LETTERS[axis] for axis in contact.axes)
-        kind = kinds.get(contact.axes, letters)
-        found.append(f"{contact.frame.name}:{kind}")
-    return tuple(found)
+    return tuple(f"{c.frame.name}:{said_axes(c.axes)}" for c in robot.contacts)
+
+
+def said_loops(robot: Robot) -> tuple[str, ...]:
+    """The loops that :func:`with_loops` makes the robot's of."""
+    return tuple(f"{loop.name}:{said_axes(loop.axes)}" for loop in robot.loops)
+
+
+def said_axes(axes: tuple[int, ...]) -> str:
+    """The kind that has these axes."""
+    kinds = {own: kind for kind, own in CONTACT_AXES.items()}
+    return kinds.get(axes, "".join(LETTERS[axis] for axis in axes))

@@ -243,7 +243,7 @@ def test_what_is_left_out_is_told_at_once() -> None:
     source = text(
         'stiffness="3"',
         '<option density="2"/>',
-        '<equality><weld name="glued" body1="arm" body2="other"/></equality>'
+        '<equality><joint name="curved" joint1="swing" polycoef="0 0 1 0 0"/></equality>'
         '<tendon><fixed name="string"><joint joint="swing" coef="1"/></fixed></tendon>'
         '<actuator><position name="servo" joint="swing"/>'
         '<general name="lag" joint="swing" dyntype="filter"/></actuator>'
@@ -254,7 +254,7 @@ def test_what_is_left_out_is_told_at_once() -> None:
         load(source)
     assert [str(w.message) for w in caught] == [
         "MJCF: 9 remarks:\n"
-        "  - equality constraints are ignored: glued\n"
+        "  - equality constraints are ignored: curved\n"
         "  - tendons are ignored: string\n"
         "  - springs of joints are ignored: swing\n"
         "  - states of actuators are ignored: lag\n"
