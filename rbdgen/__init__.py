@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from rbdgen import golden
     from rbdgen.compiler import Budget, Design, Options, Target, compile_robot
     from rbdgen.emulation import bit_true, float64
-    from rbdgen.model import Robot, load, load_robot, load_urdf, with_contacts, with_frames
+    from rbdgen.functions.closing import close_loops
+    from rbdgen.model import (
+        Robot,
+        load,
+        load_robot,
+        load_urdf,
+        with_contacts,
+        with_frames,
+        with_loops,
+    )
     from rbdgen.software.compiled import compile_functions as compile
     from rbdgen.tracing.calibration import parameter_values
     from rbdgen.workbench import build, draw, save, simulate
@@ -51,6 +60,7 @@ __all__ = [
     "__version__",
     "bit_true",
     "build",
+    "close_loops",
     "compile",
     "compile_robot",
     "draw",
@@ -64,6 +74,7 @@ __all__ = [
     "simulate",
     "with_contacts",
     "with_frames",
+    "with_loops",
 ]
 
 _MODULES = {
@@ -74,6 +85,7 @@ _MODULES = {
     "Target": "rbdgen.compiler",
     "bit_true": "rbdgen.emulation",
     "build": "rbdgen.workbench",
+    "close_loops": "rbdgen.functions.closing",
     "compile_robot": "rbdgen.compiler",
     "draw": "rbdgen.workbench",
     "float64": "rbdgen.emulation",
@@ -85,6 +97,7 @@ _MODULES = {
     "simulate": "rbdgen.workbench",
     "with_contacts": "rbdgen.model",
     "with_frames": "rbdgen.model",
+    "with_loops": "rbdgen.model",
 }
 """Where names are defined that are imported on first use."""
 

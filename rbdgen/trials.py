@@ -15,7 +15,13 @@ from rbdgen.model.ranges import random_states
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.entries import mirrored
 from rbdgen.protocol.tasks import Flag
-from rbdgen.tracing.samples import bounded_others, random_base, random_forces, random_others
+from rbdgen.tracing.samples import (
+    bounded_others,
+    looped_states,
+    random_base,
+    random_forces,
+    random_others,
+)
 from rbdgen.tracing.torques import MOTION, slowed, with_torques
 from rbdgen.wordlength.experiment import entry_scales, kinds_of, nothing_masks
 
@@ -57,6 +63,7 @@ def task_states(design: Design, count: int, seed: int, robot: Robot | None = Non
     robot = robot or design.robot
     options = design.network.options
     q, v, a = random_states(robot, design.ranges, count, seed)
+    q, v = looped_states(robot, options, design.ranges, q, v)
     f_ext = random_forces(robot, options, count, seed)
     base = random_base(options, count, seed)
     steps = np.ones((count, 1), int)

@@ -11,8 +11,8 @@ constant; for the others a sweep outward places the bodies in the base's (``Fp_i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 
 from rbdgen.algo.following import Entries
 from rbdgen.algo.rnea import Motion
@@ -93,12 +93,17 @@ def frame_places(
 
 
 def inward_places(
-    robot: Robot, joints: Sequence[JointPlacement], frame: TaskFrame, enter: Enter = anywhere
+    robot: Robot,
+    joints: Sequence[JointPlacement],
+    frame: TaskFrame,
+    enter: Enter = anywhere,
+    path: Sequence[int] | None = None,
 ) -> dict[int, JointPlacement]:
-    """Where a frame is in the coordinates of each body that it hangs on, and of the base, which is −1."""
+    """Where a frame is in the coordinates of each body that it hangs on, and of the base, which is −1; or of those of
+    the last part of this ``path`` only, and of what carries that."""
     place = _constant(frame.placement)
     places = {frame.body: place}
-    for i in reversed(path_of(robot, frame.body)):
+    for i in reversed(path_of(robot, frame.body) if path is None else path):
         body = robot.bodies[i]
         with enter("Fj", i):
             # inward, so that the frame ends up in each body's coordinates, where axes are constant
@@ -108,7 +113,7 @@ def inward_places(
     return places
 
 
-def _local_column(angular: Vector, linear: Vector, place: JointPlacement) -> Vector:
+def local_column(angular: Vector, linear: Vector, place: JointPlacement) -> Vector:
     """A joint's motion, in its body's coordinates, as the frame's: the frame is at ``place`` there."""
     inward = transpose(place.rotation)
     swung = cross(angular, place.translation)
@@ -160,21 +165,14 @@ class Kinematics:
     def _jacobian(self, number: int) -> Entries:
         """A frame's Jacobian: entries (row, degree of freedom)."""
         entries: Entries = {}
-        parts = self.robot.unreduced.v_slices
-        for i in path_of(self.robot, self.frames[number].body):
-            joint = self.robot.bodies[i].joint
-            geared = self.robot.gearing[parts[i]]
-            columns = zip(geared, joint.angular_subspace, joint.linear_subspace, strict=True)
-            with self.enter("Fj", i):
-                for (dof, gear), angular, linear in columns:
-                    column = self._column(number, i, angular, linear)
-                    _collect(entries, dof, gear, column)
+        path = path_of(self.robot, self.frames[number].body)
+        collect_columns(entries, self.robot, path, partial(self._column, number), self.enter)
         return entries
 
     def _column(self, number: int, body: int, angular: Vector, linear: Vector) -> Vector:
         """The part of the motion of a body's joint that is a frame's."""
         if self.reference == LOCAL:
-            return _local_column(angular, linear, self.inward[number][body])
+            return local_column(angular, linear, self.inward[number][body])
         # what moves is the point of the link that is there now: the base's origin, or the frame's
         point = ZERO3 if self.reference == WORLD else self.places[number].translation
         return _outer_column(angular, linear, self.bodies[body], point)
@@ -227,6 +225,27 @@ class Kinematics:
         # motions are relative to free fall; a frame's acceleration is not
         moved = vadd(seen, falling)
         return moved, matvec(into, motion.angular_acceleration)
+
+
+def collect_columns(
+    entries: Entries,
+    robot: Robot,
+    path: Sequence[int],
+    column: Callable[[int, Vector, Vector], Vector],
+    enter: Enter,
+    sign: float = 1.0,
+) -> None:
+    """Add to a Jacobian's entries (row, degree of freedom), in place, the ``column`` of each motion of the joints along
+    a path, by its body and its angular and linear part there; with a ``sign``."""
+    parts = robot.unreduced.v_slices
+    for i in path:
+        joint = robot.bodies[i].joint
+        columns = zip(
+            robot.gearing[parts[i]], joint.angular_subspace, joint.linear_subspace, strict=True
+        )
+        with enter("Fj", i):
+            for (dof, gear), angular, linear in columns:
+                _collect(entries, dof, sign * gear, column(i, angular, linear))
 
 
 def _collect(entries: Entries, dof: int, gear: float, column: Vector) -> None:

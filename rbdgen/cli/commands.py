@@ -17,6 +17,7 @@ from rbdgen.compiler import Design, compare_families, compile_robot, kept_design
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.families import narrower_ranges
 from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.functions.closing import loop_notes
 from rbdgen.machines.pipeline.budget import DEMANDS, Budget, Target
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
@@ -69,7 +70,8 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     on_ranges = [
         note for note in range_notes(model) if not any(joint in note for joint in resolved.limits)
     ]
-    for note in (*friction_notes(model), *on_ranges):
+    open_ = [f.name for f in resolved.records if not f.closes]
+    for note in (*friction_notes(model), *loop_notes(model, open_), *on_ranges):
         print(f"rbdgen: note: {note}", file=sys.stderr)
     design = kept_design(
         *(model, resolved, target),

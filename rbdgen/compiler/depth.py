@@ -176,8 +176,8 @@ def chain_of(robot: Robot, links: int) -> Robot:
     for contact in robot.contacts:
         if contact.frame.body == own - 1:
             contacts.append(replace(contact, frame=replace(contact.frame, body=links - 1)))
-    chain = replace(robot, bodies=tuple(bodies), frames=())
-    return replace(chain, task_frames=tuple(frames), contacts=tuple(contacts))
+    held = {"task_frames": tuple(frames), "contacts": tuple(contacts), "loops": ()}
+    return replace(robot, bodies=tuple(bodies), frames=(), **held)
 
 
 Time = tuple[int, float]

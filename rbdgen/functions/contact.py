@@ -16,8 +16,9 @@ from rbdgen.functions.contact_parts import (
     Variant,
     check,
     checked_contacts,
-    held_contacts,
+    held_parts,
     moving,
+    need_contacts,
     traced_moving,
 )
 from rbdgen.functions.quantities import TAU, Q, Quantity, V, vector_entries
@@ -28,7 +29,9 @@ from rbdgen.numeric.batch import evaluate
 from rbdgen.spatial import Vector
 
 ACCELERATION = Quantity("contact_a", ("nv",), "rad/s², m/s²", "accelerations with contacts")
-FORCE = Quantity("contact_force", ("contact_rows",), "N, N·m", "forces of the contacts")
+FORCE = Quantity(
+    "contact_force", ("held_rows",), "N, N·m", "forces of the contacts, then those of the loops"
+)
 
 
 def _text(
@@ -42,10 +45,10 @@ def _text(
     f: Vector | None,
 ) -> Sequence[Evaluated]:
     now = moving(robot, variant, q, v, tau, f)
-    return _constrained(robot, variant[-1], now, v, closed, wanted)
+    return constrained(robot, variant[-1], now, v, closed, wanted)
 
 
-def _constrained(
+def constrained(
     robot: Robot,
     rate: float,
     now: Moving,
@@ -53,10 +56,10 @@ def _constrained(
     closed: Vector,
     wanted: Vector,
 ) -> Sequence[Entries]:
-    """Accelerations and forces."""
+    """Accelerations, and the forces of contacts and loops."""
     # rows by which contacts are held need not be those of their frames
-    by = now.held()
-    held = held_contacts(robot, now, v, closed, wanted, rate)
+    by = now.at.held()
+    held = held_parts(robot, now, v, closed, wanted, rate)
     accelerations, pushes = held_dynamics(by.space, by.inward(held), now.rest)
     forces = by.outward(pushes, held)
     return vector_entries(accelerations), vector_entries(forces)
@@ -85,22 +88,24 @@ def constrained_forward_dynamics(
     added to the diagonal of J M⁻¹ Jᵀ. All else as :func:`rbdgen.golden.forward_dynamics`.
 
     Returns a (..., nv) and the forces (..., rows) on the robot, as Pinocchio's ``constraintDynamics`` does of contacts
-    with the world; those of open contacts are zero. UnsupportedError for a robot without contacts, SingularityError for
-    closed contacts that hold some motion twice. Source: :mod:`rbdgen.algo.contact`."""
+    with the world; those of open contacts are zero. Loops of the robot are held as well, as by
+    :func:`loop_forward_dynamics`, and their forces come behind. UnsupportedError for a robot without contacts,
+    SingularityError for closed contacts that hold some motion twice. Source: :mod:`rbdgen.algo.contact`."""
+    need_contacts(robot)
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
     variant = given.variant
-    shapes = [(robot.nv,), (given.wanted.shape[-1],)]
+    shapes = [(robot.nv,), FORCE.size(robot)]
     accelerations, found = evaluate(_text, robot, variant, shapes, given.batch, given.operands)
     return accelerations, found
 
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     closed, wanted = trace.operand(CLOSED.name), trace.operand(WANTED.name)
-    now = traced_moving(trace)
+    now = traced_moving(trace, trace.robot)
     v = trace.operand(V.name)
     rate = trace.settings.contact_rate
-    found = _constrained(trace.robot, rate, now, v, closed, wanted)
+    found = constrained(trace.robot, rate, now, v, closed, wanted)
     accelerations, forces = found
     return {ACCELERATION.name: accelerations, FORCE.name: forces}
 
@@ -118,5 +123,6 @@ RECORDS = (
         based=False,
         check=check,
         uses=USES,
+        closes=True,
     ),
 )

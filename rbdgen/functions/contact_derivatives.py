@@ -10,6 +10,7 @@ from rbdgen.algo.contact import ClosedContacts, Held
 from rbdgen.algo.contact_derivatives import ContactSlopes, State
 from rbdgen.algo.frames import LOCAL
 from rbdgen.algo.rnea import Wrench, joint_placements
+from rbdgen.errors import UnsupportedError
 from rbdgen.functions.contact_parts import (
     CLOSED,
     USES,
@@ -19,12 +20,13 @@ from rbdgen.functions.contact_parts import (
     Variant,
     check,
     checked_contacts,
-    held_contacts,
+    held_parts,
     moving,
+    need_contacts,
     traced_moving,
 )
 from rbdgen.functions.quantities import TAU, Q, Quantity, V, given_wrenches
-from rbdgen.functions.record import Entries, Function, Need, TracedProgram
+from rbdgen.functions.record import Entries, Function, Need, Settings, TracedProgram
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.batch import Entries as Evaluated
@@ -40,6 +42,22 @@ RESULTS = (
     Quantity("contact_df_dv", ROWS, "N·s/rad, …", "∂f/∂v of the contacts' forces, row: force"),
     Quantity("contact_df_dtau", ROWS, "1/m, 1", "∂f/∂τ of the contacts' forces, row: force"),
 )
+
+
+def _check(robot: Robot, settings: Settings) -> None:
+    """UnsupportedError as of ``cfd``, and for a robot with loops."""
+    _without_loops(robot)
+    check(robot, settings)
+
+
+def _without_loops(robot: Robot) -> None:
+    """UnsupportedError for a robot with loops."""
+    if robot.loops:
+        names = ", ".join(loop.name for loop in robot.loops)
+        raise UnsupportedError(
+            f"robot {robot.name!r}: has loops ({names}), of whose rows there are no derivatives; give --loop none, or "
+            "take differences of cfd"
+        )
 
 
 class _Solved:
@@ -101,11 +119,11 @@ def _derived(
     given: Sequence[Wrench] | None,
 ) -> list[Entries]:
     """All results."""
-    held = held_contacts(robot, now, v, closed, wanted, rate)
-    solved = _Solved(robot, now.held(), held)
+    held = held_parts(robot, now, v, closed, wanted, rate)
+    solved = _Solved(robot, now.at.held(), held)
     a, forces = solved.moved(held, now.rest)
     state = State(robot, joints, v, a, forces, given, rate)
-    slopes = ContactSlopes(state, now.contacts)
+    slopes = ContactSlopes(state, now.at.contacts)
     columns = zip(slopes.torques(), slopes.accelerations(), strict=True)
     made = [solved.slopes(*both) for both in columns]
     made.append(solved.by_torque())
@@ -144,9 +162,12 @@ def constrained_forward_dynamics_derivatives(
     """Derivatives of forward dynamics with contacts: ∂a/∂q, ∂a/∂v, ∂a/∂τ (..., nv, nv) and ∂f/∂q, ∂f/∂v, ∂f/∂τ (...,
     rows, nv) of the contacts' forces.
 
-    Arguments and errors as :func:`rbdgen.golden.constrained_forward_dynamics`; results as Pinocchio's
-    ``computeConstraintDynamicsDerivatives``, ∂/∂q in the tangent space. ``wanted`` and ``f_ext`` stay as they are: in
-    ``local`` and the bodies' directions they turn along. Source: :mod:`rbdgen.algo.contact_derivatives`."""
+    Arguments and errors as :func:`rbdgen.golden.constrained_forward_dynamics`, and UnsupportedError for a robot with
+    loops; results as Pinocchio's ``computeConstraintDynamicsDerivatives``, ∂/∂q in the tangent space. ``wanted`` and
+    ``f_ext`` stay as they are: in ``local`` and the bodies' directions they turn along. Source:
+    :mod:`rbdgen.algo.contact_derivatives`."""
+    need_contacts(robot)
+    _without_loops(robot)
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
     shapes = [quantity.size(robot) for quantity in RESULTS]
@@ -156,7 +177,7 @@ def constrained_forward_dynamics_derivatives(
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     v, closed, wanted = (trace.operand(quantity.name) for quantity in (V, CLOSED, WANTED))
     rate = trace.settings.contact_rate
-    now = traced_moving(trace)
+    now = traced_moving(trace, trace.robot)
     joints, given = trace.placements(), trace.forces()
     found = _derived(trace.robot, rate, now, joints, v, closed, wanted, given)
     return {quantity.name: entries for quantity, entries in zip(RESULTS, found, strict=True)}
@@ -173,7 +194,7 @@ RECORDS = (
         trace=_traced,
         golden=constrained_forward_dynamics_derivatives,
         based=False,
-        check=check,
+        check=_check,
         uses=USES,
     ),
 )

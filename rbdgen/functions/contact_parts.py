@@ -1,6 +1,7 @@
-"""Common parts of functions of contacts: motion, rows by which contacts are held, operands, and checks.
+"""Common parts of functions of contacts and closed loops: motion, rows by which they are held, operands, and checks.
 
-Rows are over factors of M, or at a chain's end.
+Rows are over factors of M, or at a chain's end. Loops are held as contacts are that are always closed; their rows come
+behind those of the contacts.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from rbdgen.algo.contact import Held
 from rbdgen.algo.factorisation import Elimination, Factors, both_triangles, remaining_torques
 from rbdgen.algo.following import Entries
 from rbdgen.algo.frames import ALIGNED, LOCAL, Kinematics
+from rbdgen.algo.loops import LoopKinematics
 from rbdgen.algo.operational_space import ContactSpace, OperationalSpace, Row, even_damping, rows_of
 from rbdgen.algo.rnea import Motion, inward_sweep, joint_placements, outward_sweep
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.algorithms import chosen
+from rbdgen.functions.closing import closed_states, loop_kinematics
 from rbdgen.functions.frames import check_still
 from rbdgen.functions.mass_matrix import crba
 from rbdgen.functions.operational_space import (
@@ -34,6 +37,7 @@ from rbdgen.functions.record import Settings, TracedProgram
 from rbdgen.model.joints import JointPlacement
 from rbdgen.model.ranges import declared_ranges, random_states
 from rbdgen.model.robot import Robot
+from rbdgen.model.task_frames import said_axes
 from rbdgen.numeric.batch import Entries as Evaluated
 from rbdgen.numeric.batch import (
     argument,
@@ -61,7 +65,12 @@ def held_axes(robot: Robot) -> list[tuple[int, ...]]:
     return [contact.axes for contact in robot.contacts]
 
 
-def held_contacts(
+def _all_axes(robot: Robot) -> list[tuple[int, ...]]:
+    """The same, and those of each loop."""
+    return [*held_axes(robot), *(loop.axes for loop in robot.loops)]
+
+
+def held_parts(
     robot: Robot,
     now: Moving,
     v: Vector,
@@ -70,8 +79,8 @@ def held_contacts(
     rate: float,
 ) -> list[Held]:
     """The accelerations at which contacts are held: ``wanted``, less what velocities do, less ``rate`` times the
-    velocity."""
-    found = now.contacts
+    velocity; then those of loops, for which the gap is known and takes the place of what is wanted."""
+    found = now.at.contacts
     held: list[Held] = []
     first = 0
     for k, contact in enumerate(robot.contacts):
@@ -87,7 +96,23 @@ def held_contacts(
                 asked.append(sub(rest, mul(rate, speed[axis])))
         held.append(Held(closed[k], asked))
         first += contact.rows
-    return held
+    return held + [_held_loop(found, now, v, rate) for found in now.at.loops]
+
+
+def _held_loop(found: LoopKinematics, now: Moving, v: Vector, rate: float) -> Held:
+    """The accelerations at which a loop is held: with the rate r, the gap g obeys g̈ + r ġ + r² g / 4 = 0, which brings
+    it back as fast as can be without a swing (Baumgarte 1972)."""
+    speed = found.speed(v)
+    drift = found.drift(now.motions, now.base, speed)
+    stiffness = rate**2 / 4
+    asked: list[Scalar] = []
+    # nobody asks for gaps that nothing brings back
+    gap = found.gap if stiffness else (0.0,) * found.loop.rows
+    with found.enter("Fl", found.loop.body):
+        for axis, apart in zip(found.loop.axes, gap, strict=True):
+            rest = sub(sub(0.0, drift[axis]), mul(rate, speed[axis]))
+            asked.append(sub(rest, mul(stiffness, apart)))
+    return Held(1.0, asked)
 
 
 Axes = Sequence[tuple[int, ...]]
@@ -96,8 +121,8 @@ Axes = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class HeldRows:
-    """The rows by which contacts are held, a ``space``. By contact one of ``carriers`` where they are not its frame's
-    but its body's, which that carries to the frame (:mod:`rbdgen.algo.carried`)."""
+    """The rows by which contacts and loops are held, a ``space``. By contact one of ``carriers`` where they are not its
+    frame's but its body's, which that carries to the frame (:mod:`rbdgen.algo.carried`); loops have none."""
 
     space: ContactSpace
     carriers: Sequence[Carrier | None]
@@ -128,10 +153,15 @@ class HeldRows:
 
 
 def factored_rows(
-    robot: Robot, found: Kinematics, along: Elimination, factors: Factors, damping: float
+    robot: Robot,
+    found: Kinematics,
+    loops: Sequence[LoopKinematics],
+    along: Elimination,
+    factors: Factors,
+    damping: float,
 ) -> HeldRows:
-    """The rows by which the contacts of ``robot`` are held, whose frames' motions are ``found``, over a mass matrix
-    that is taken apart: a contact that holds a whole frame holds its body."""
+    """The rows by which the contacts of ``robot`` are held, whose frames' motions are ``found``, and its loops, over a
+    mass matrix that is taken apart: a contact that holds a whole frame holds its body."""
     plain = iter(rows_of(found, held_axes(robot)))
     rows: list[Row] = []
     entries: Entries = {}
@@ -151,47 +181,70 @@ def factored_rows(
             entries[len(rows) + i, len(rows) + j] = x
         rows += own
         carried.append(carrier)
+    for loop in loops:
+        own = loop.rows
+        for (i, j), x in even_damping(len(own), damping).items():
+            entries[len(rows) + i, len(rows) + j] = x
+        rows += own
+        carried.append(None)
     space = OperationalSpace(along, factors, rows, entries, found.enter)
     return HeldRows(space, carried, found.enter)
 
 
 @dataclass(frozen=True)
-class Moving:
-    """A robot with contacts in motion: how its contacts and its bodies move, and what torques leave to accelerations
-    (``rest``). ``space`` gives rows of all contacts, for one or several choices of axes one after the other; ``held``
-    those by which they are held."""
+class Holding:
+    """What may hold a robot at one configuration: how its contacts and loops move. ``space`` gives rows of all
+    contacts, for one or several choices of axes one after the other, those of loops behind the first; ``held`` those by
+    which they are held."""
 
     contacts: Kinematics
-    motions: Sequence[Motion]
-    rest: Sequence[Scalar]
+    loops: Sequence[LoopKinematics]
     space: Callable[..., ContactSpace]
     held: Callable[[], HeldRows]
 
 
+@dataclass(frozen=True)
+class Moving:
+    """A robot with contacts and loops in motion: where these are (``at``), how its bodies and its base move, and what
+    torques leave to accelerations (``rest``)."""
+
+    at: Holding
+    base: Motion
+    motions: Sequence[Motion]
+    rest: Sequence[Scalar]
+
+
 Spaces = tuple[Callable[..., ContactSpace], Callable[[], HeldRows]]
-"""``space`` and ``held`` of a :class:`Moving`."""
+"""``space`` and ``held`` of a :class:`Holding`."""
 
 
 def factored_space(
-    found: Kinematics, along: Elimination, factors: Factors, damping: float, *axes: Axes
+    found: Kinematics,
+    loops: Sequence[LoopKinematics],
+    along: Elimination,
+    factors: Factors,
+    damping: float,
+    *axes: Axes,
 ) -> ContactSpace:
-    """Rows of contacts over a mass matrix that is taken apart."""
-    rows: list[Row] = []
-    for own in axes:
+    """Rows of contacts and loops over a mass matrix that is taken apart."""
+    first, *others = axes
+    rows = rows_of(found, first)
+    for loop in loops:
+        rows += loop.rows
+    for own in others:
         rows += rows_of(found, own)
     return OperationalSpace(along, factors, rows, damping, found.enter)
 
 
-def contacts_at(
-    robot: Robot, variant: Variant, joints: list[JointPlacement]
-) -> tuple[Kinematics, Spaces]:
-    """How the contacts of ``robot`` move, its joints at ``joints``, and the rows of a :class:`Moving`."""
+def holding_at(robot: Robot, variant: Variant, joints: list[JointPlacement]) -> Holding:
+    """The contacts and loops of ``robot``, its joints at ``joints``."""
     reference, damping, _ = variant
-    along, factors = mass_factors(robot, joints)
     found = contact_kinematics(robot, joints, reference)
-    space = partial(factored_space, found, along, factors, damping)
-    held = partial(factored_rows, robot, found, along, factors, damping)
-    return found, (space, held)
+    loops = loop_kinematics(robot, joints)
+    given = found, loops, *mass_factors(robot, joints), damping
+    return Holding(
+        found, loops, partial(factored_space, *given), partial(factored_rows, robot, *given)
+    )
 
 
 def moving(
@@ -205,21 +258,29 @@ def moving(
     motions, wrenches = outward_sweep(robot, joints, v, still, given_wrenches(f), base=base)
     effects, _ = inward_sweep(robot, joints, v, still, wrenches)
     rest = remaining_torques(robot, tau, effects)
-    found, (space, held) = contacts_at(robot, variant, joints)
-    return Moving(found, motions, rest, space, held)
+    return Moving(holding_at(robot, variant, joints), base, motions, rest)
 
 
-def traced_contacts(trace: TracedProgram) -> tuple[Kinematics, Spaces]:
-    """How contacts move, and the rows of a :class:`Moving`, traced."""
+def traced_holding(trace: TracedProgram, robot: Robot) -> Holding:
+    """The contacts and loops of ``robot``, traced."""
     reference, _, _ = traced_variant(trace)
-    found = contact_kinematics(trace.robot, trace.placements(), reference, trace.enter)
-    return found, chosen("operational_space", trace.settings).text.contacts(trace, found)
+    found = contact_kinematics(robot, trace.placements(), reference, trace.enter)
+    loops = traced_loops(trace)
+    text = chosen("operational_space", trace.settings).text
+    return Holding(found, loops, *text.contacts(trace, robot, found, loops))
 
 
-def traced_moving(trace: TracedProgram) -> Moving:
-    """The same, traced."""
-    found, (space, held) = traced_contacts(trace)
-    return Moving(found, trace.motions(), trace.rest(), space, held)
+def traced_moving(trace: TracedProgram, robot: Robot) -> Moving:
+    """The same in motion."""
+    at = traced_holding(trace, robot)
+    return Moving(at, trace.root_motion(), trace.motions(), trace.rest())
+
+
+def traced_loops(trace: TracedProgram) -> list[LoopKinematics]:
+    """The loops that all functions of a program share."""
+    return trace.shared(
+        "loops", lambda: loop_kinematics(trace.robot, trace.placements(), trace.enter)
+    )
 
 
 def traced_variant(trace: TracedProgram) -> Variant:
@@ -244,28 +305,71 @@ USES = frozenset({"reference", "constraint_damping", "contact_rate", "operationa
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for a robot without contacts, or with some that hinder each other at all states, and for options
-    that do not go with them."""
+    """UnsupportedError for a robot without contacts, or with some that hinder each other or its loops at all states,
+    for loops that close nowhere, and for options that do not go with them."""
     need_contacts(robot)
+    check_held(robot, settings)
+
+
+def check_held(robot: Robot, settings: Settings) -> None:
+    """The same, where there may be loops alone."""
     frames = [contact.frame for contact in robot.contacts]
     chosen("operational_space", settings).text.check(robot, settings, "contact", frames)
     check_still(robot, settings)
-    if settings.reference not in REFERENCES:
+    if robot.contacts and settings.reference not in REFERENCES:
         raise UnsupportedError(
             f"reference {settings.reference}: contacts are held in one of {', '.join(REFERENCES)}; choose one"
         )
     # contacts may hinder each other at some states: only all of them make a design useless
-    q, _, _ = random_states(robot, declared_ranges(robot), TRIED, 1)
+    ranges = declared_ranges(robot)
+    q, v, _ = random_states(robot, ranges, TRIED, 1)
+    q, _ = closed_states(robot, ranges, q, v)
     # velocities, and what corrects them, have no part in inertia
     variant = settings.reference, settings.constraint_damping, 0.0
     held = np.ones((TRIED, len(robot.contacts)))
     inverse = inverse_inertia(robot, q, held, variant)
-    if np.all(is_singular(robot, held_axes(robot), inverse)):
-        names = ", ".join(contact.frame.name for contact in robot.contacts)
-        raise UnsupportedError(
-            f"robot {robot.name!r}: its contacts {names} hold some motion twice, or one that the robot has not, when "
-            "all are closed; give fewer, :3d instead of :6d, or --constraint-damping"
+    if np.all(is_singular(robot, _all_axes(robot), inverse)):
+        raise UnsupportedError(_twice(robot, inverse))
+
+
+def _twice(robot: Robot, inverse: np.ndarray) -> str:
+    """The message for a robot whose contacts and loops hinder each other, by some of their Λ⁻¹ (n, rows, rows)."""
+    contacts = ", ".join(contact.frame.name for contact in robot.contacts)
+    if not robot.loops:
+        return (
+            f"robot {robot.name!r}: its contacts {contacts} hold some motion twice, or one that the robot has not, "
+            "when all are closed; give fewer, :3d instead of :6d, or --constraint-damping"
         )
+    owners = f"loops {', '.join(loop.name for loop in robot.loops)}"
+    if contacts:
+        owners += f" and its contacts {contacts}"
+    enough = _loops_that_hold_once(robot, inverse)
+    remedy = f"give --loop {','.join(enough)}" if enough else "leave its loops out"
+    return (
+        f"robot {robot.name!r}: its {owners} hold some motion twice, or one that the robot has not; {remedy}, or "
+        "--constraint-damping"
+    )
+
+
+def _loops_that_hold_once(robot: Robot, inverse: np.ndarray) -> list[str]:
+    """The loops, as an option says them, with those axes alone that hold what nothing before them does."""
+    kept: list[int] = []
+    found = []
+    row = sum(contact.rows for contact in robot.contacts)
+    axes = [axis for own in _all_axes(robot) for axis in own]
+    kept += range(row)
+    for loop in robot.loops:
+        own = []
+        for axis in loop.axes:
+            tried = np.ix_(range(len(inverse)), [*kept, row], [*kept, row])
+            one_by_one = [(axes[k],) for k in (*kept, row)]
+            if not np.all(is_singular(robot, one_by_one, inverse[tried])):
+                kept.append(row)
+                own.append(axis)
+            row += 1
+        if own:
+            found.append(f"{loop.name}:{said_axes(tuple(own))}")
+    return found
 
 
 def need_contacts(robot: Robot) -> None:
@@ -279,30 +383,35 @@ def need_contacts(robot: Robot) -> None:
 def _inverse_text(robot: Robot, variant: Variant, q: Vector) -> Sequence[Evaluated]:
     joints = joint_placements(robot, q)
     found = contact_kinematics(robot, joints, variant[0])
-    space = factored_space(found, *mass_factors(robot, joints), variant[1], held_axes(robot))
+    loops = loop_kinematics(robot, joints)
+    factors = mass_factors(robot, joints)
+    space = factored_space(found, loops, *factors, variant[1], held_axes(robot))
     return (both_triangles(space.inverse),)
 
 
 def inverse_inertia(
     robot: Robot, q: np.ndarray, closed: np.ndarray, variant: Variant
 ) -> np.ndarray:
-    """Λ⁻¹ of the closed contacts (..., rows, rows), and 1 on the diagonal of the others."""
+    """Λ⁻¹ of the closed contacts and the loops (..., rows, rows), and 1 on the diagonal of the others."""
     counts = [contact.rows for contact in robot.contacts]
-    rows = sum(counts)
+    loop_rows = sum(loop.rows for loop in robot.loops)
+    rows = sum(counts) + loop_rows
     whole = evaluate(_inverse_text, robot, variant, [(rows, rows)], q.shape[:-1], (q,))[0]
     # rows of open contacts become those of a unit matrix, which holds nothing and can be inverted
     kept = np.repeat(closed, counts, axis=-1)
+    kept = np.concatenate([kept, np.ones((*kept.shape[:-1], loop_rows))], axis=-1)
     masked = whole * kept[..., :, None] * kept[..., None, :]
     return masked + (1.0 - kept)[..., None] * np.eye(rows)
 
 
 def require_held(robot: Robot, q: np.ndarray, closed: np.ndarray, variant: Variant) -> None:
-    """SingularityError for a mass matrix that is not positive definite, and for closed contacts that hold some motion
-    twice."""
+    """SingularityError for a mass matrix that is not positive definite, and for closed contacts and loops that hold
+    some motion twice."""
     # M before all that is made of it, so that the message names what is wrong
     require_positive_definite(robot, crba(robot, q))
     inverse = inverse_inertia(robot, q, closed, variant)
-    require_regular("contacts' inertia", robot, held_axes(robot), inverse)
+    what = "contacts' inertia" if robot.contacts else "loops' inertia"
+    require_regular(what, robot, _all_axes(robot), inverse)
 
 
 def checked_closed(robot: Robot, closed: np.ndarray | None, batch: tuple[int, ...]) -> np.ndarray:
@@ -348,8 +457,7 @@ def checked_contacts(
     wanted: np.ndarray | None,
     f_ext: np.ndarray | None,
 ) -> ContactArguments:
-    """The arguments, with errors as of :func:`constrained_forward_dynamics`."""
-    need_contacts(robot)
+    """The arguments, with errors as of :func:`constrained_forward_dynamics`, of a robot with contacts or loops."""
     reference, damping, rate = variant
     choice("reference", reference, REFERENCES)
     variant = reference, not_negative("damping", damping), not_negative("rate", rate)

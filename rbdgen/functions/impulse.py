@@ -8,20 +8,20 @@ import numpy as np
 
 from rbdgen.algo.contact import Held, held_dynamics
 from rbdgen.algo.factorisation import dof_bodies
-from rbdgen.algo.frames import LOCAL, Kinematics
+from rbdgen.algo.frames import LOCAL
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.errors import ConfigError
 from rbdgen.functions.contact_parts import (
     CLOSED,
     REFERENCES,
-    Spaces,
+    Holding,
     Variant,
     check,
     checked_closed,
-    contacts_at,
+    holding_at,
     need_contacts,
     require_held,
-    traced_contacts,
+    traced_holding,
 )
 from rbdgen.functions.quantities import Q, Quantity, V, vector_entries
 from rbdgen.functions.record import Entries, Function, Need, TracedProgram
@@ -38,19 +38,20 @@ RESTITUTION = Quantity(
     limits=(0.0, 1.0),
 )
 AFTER = Quantity("v_after", ("nv",), "rad/s, m/s", "velocities after the impact")
-IMPULSE = Quantity("impulse", ("contact_rows",), "N·s, N·m·s", "impulses of the contacts")
+IMPULSE = Quantity(
+    "impulse", ("held_rows",), "N·s, N·m·s", "impulses of the contacts, then those of the loops"
+)
 
 
 def _bounced(
     robot: Robot,
-    at: tuple[Kinematics, Spaces],
+    at: Holding,
     v: Vector,
     closed: Vector,
     restitution: Vector,
 ) -> tuple[Entries, Entries]:
     """Velocities after the impact, and impulses."""
-    found, (_, held) = at
-    rows = held()
+    found, rows = at.contacts, at.held()
     contacts = []
     for k, contact in enumerate(robot.contacts):
         speed = found.times(k, v)
@@ -60,6 +61,11 @@ def _bounced(
             for axis in contact.axes:
                 wanted.append(sub(0.0, mul(turned, speed[axis])))
         contacts.append(Held(closed[k], wanted))
+    for loop in at.loops:
+        speed = loop.speed(v)
+        with found.enter("Fl", loop.loop.body):
+            # what opened a loop does so no longer
+            contacts.append(Held(1.0, [sub(0.0, speed[axis]) for axis in loop.loop.axes]))
     # an impulse changes velocities as a force makes accelerations, and no other force has the time to
     nothing = (0.0,) * robot.nv
     changes, pushes = held_dynamics(rows.space, rows.inward(contacts), nothing)
@@ -74,7 +80,7 @@ def _bounced(
 def _text(
     robot: Robot, variant: Variant, q: Vector, v: Vector, closed: Vector, restitution: Vector
 ) -> Sequence[Evaluated]:
-    at = contacts_at(robot, variant, joint_placements(robot, q))
+    at = holding_at(robot, variant, joint_placements(robot, q))
     return _bounced(robot, at, v, closed, restitution)
 
 
@@ -93,8 +99,9 @@ def impulse_dynamics(
     ``v`` (..., nv) before it; ``closed`` (..., contacts): 1 for those that are hit, 0 for others (default: all);
     ``restitution`` (..., contacts) or one number: of the speed along what a contact holds, the share with which it
     leaves again; 0: it stays. Returns v⁺ (..., nv) and impulses (..., rows) in ``reference``, as Pinocchio's
-    ``impulseDynamics``. All else as :func:`rbdgen.golden.constrained_forward_dynamics`; friction and rotors' inertia
-    as there. ConfigError for a restitution outside 0 to 1."""
+    ``impulseDynamics``; loops stay closed, and their impulses come behind. All else as
+    :func:`rbdgen.golden.constrained_forward_dynamics`; friction and rotors' inertia as there. ConfigError for a
+    restitution outside 0 to 1."""
     need_contacts(robot)
     choice("reference", reference, REFERENCES)
     variant = reference, not_negative("damping", damping), 0.0
@@ -116,7 +123,7 @@ def impulse_dynamics(
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     given = [trace.operand(quantity.name) for quantity in (V, CLOSED, RESTITUTION)]
-    after, impulses = _bounced(trace.robot, traced_contacts(trace), *given)
+    after, impulses = _bounced(trace.robot, traced_holding(trace, trace.robot), *given)
     return {AFTER.name: after, IMPULSE.name: impulses}
 
 
@@ -134,5 +141,6 @@ RECORDS = (
         based=False,
         check=check,
         uses=frozenset({"reference", "constraint_damping", "operational_space"}),
+        closes=True,
     ),
 )

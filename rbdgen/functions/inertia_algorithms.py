@@ -9,6 +9,7 @@ from functools import partial
 from rbdgen.algo.carried import CarriedSpace
 from rbdgen.algo.chain_contact import ChainContact
 from rbdgen.algo.frames import Kinematics
+from rbdgen.algo.loops import LoopKinematics
 from rbdgen.algo.odd_even import elimination_order
 from rbdgen.algo.operational_space import FrameInertia
 from rbdgen.algo.schur import SchurComplements, check_end
@@ -30,12 +31,12 @@ from rbdgen.model.robot import Robot
 
 @dataclass(frozen=True)
 class InertiaText:
-    """Texts of an algorithm: the inertia of all ``frames``, traced, and the ``contacts``' rows. ``check`` refuses
-    robots, settings and frames (of a kind, in a word) that it does not take."""
+    """Texts of an algorithm: the inertia of all ``frames``, traced, and the rows of a robot's ``contacts`` and loops.
+    ``check`` refuses robots, settings and frames (of a kind, in a word) that it does not take."""
 
     check: Callable[[Robot, Settings, str, Sequence[TaskFrame]], None]
     frames: Callable[[TracedProgram], FrameInertia | CarriedSpace]
-    contacts: Callable[[TracedProgram, Kinematics], Spaces]
+    contacts: Callable[[TracedProgram, Robot, Kinematics, Sequence[LoopKinematics]], Spaces]
 
 
 def complement_levels(links: int) -> int:
@@ -60,13 +61,20 @@ def _frames_by_factors(trace: TracedProgram) -> CarriedSpace:
     return carried(trace.robot, trace.placements(), trace.along(), trace.factors(), *how)
 
 
-def _contacts_by_factors(trace: TracedProgram, found: Kinematics) -> Spaces:
-    taken_apart = found, trace.along(), trace.factors(), trace.settings.constraint_damping
-    held = partial(factored_rows, trace.robot, *taken_apart)
+def _contacts_by_factors(
+    trace: TracedProgram, robot: Robot, found: Kinematics, loops: Sequence[LoopKinematics]
+) -> Spaces:
+    taken_apart = found, loops, trace.along(), trace.factors(), trace.settings.constraint_damping
+    held = partial(factored_rows, robot, *taken_apart)
     return partial(factored_space, *taken_apart), held
 
 
 def _check_end(robot: Robot, settings: Settings, what: str, frames: Sequence[TaskFrame]) -> None:
+    if what == "contact" and robot.loops:
+        raise UnsupportedError(
+            f"operational-space schur: takes no loops, which robot {robot.name!r} has; use "
+            f"{usual('operational_space').asked}"
+        )
     check_end(robot, what, frames)
 
 
@@ -77,7 +85,9 @@ def _frame_at_end(trace: TracedProgram) -> SchurComplements:
     return SchurComplements(whole, trace.placements(), whole.task_frames[0], *how)
 
 
-def _contact_at_end(trace: TracedProgram, found: Kinematics) -> Spaces:
+def _contact_at_end(
+    trace: TracedProgram, robot: Robot, found: Kinematics, loops: Sequence[LoopKinematics]
+) -> Spaces:
     def space(*axes: Axes) -> ChainContact:
         settings, whole = trace.settings, trace.whole()
         how = settings.reference, settings.constraint_damping, trace.enter
@@ -86,7 +96,7 @@ def _contact_at_end(trace: TracedProgram, found: Kinematics) -> Spaces:
         return ChainContact(whole, trace.placements(), whole.contacts[0].frame, rows, *how)
 
     def held() -> HeldRows:
-        return HeldRows(space(held_axes(trace.robot)), [None], trace.enter)
+        return HeldRows(space(held_axes(robot)), [None], trace.enter)
 
     return space, held
 

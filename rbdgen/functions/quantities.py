@@ -59,7 +59,9 @@ class Quantity:
 def dimensions(robot: Robot) -> dict[str, int]:
     """Sizes by the words of shapes: coordinates, degrees of freedom, those of a state (q, v), bodies and their
     inertial parameters; frames and the rows of all their Jacobians; contacts, the rows of all that are held, those that
-    are free, and by contact each of these for each of those."""
+    are free, and by contact each of these for each of those; rows of loops, and those of contacts and loops."""
+    contact_rows = sum(contact.rows for contact in robot.contacts)
+    loop_rows = sum(loop.rows for loop in robot.loops)
     return {
         "nq": robot.nq,
         "nv": robot.nv,
@@ -70,9 +72,11 @@ def dimensions(robot: Robot) -> dict[str, int]:
         "frames": len(robot.task_frames),
         "frame_rows": 6 * len(robot.task_frames),
         "contacts": len(robot.contacts),
-        "contact_rows": sum(contact.rows for contact in robot.contacts),
+        "contact_rows": contact_rows,
         "contact_free_rows": sum(len(contact.free_axes) for contact in robot.contacts),
         "contact_slopes": sum(contact.rows * len(contact.free_axes) for contact in robot.contacts),
+        "loop_rows": loop_rows,
+        "held_rows": contact_rows + loop_rows,
     }
 
 
@@ -96,6 +100,10 @@ def labels(robot: Robot, dimension: int | str, joints: Sequence[str]) -> list[st
     if dimension == "parameters":
         links = sanitize([body.name for body in robot.bodies]).values()
         return [f"{link}_{parameter}" for link in links for parameter in PARAMETERS]
+    if dimension == "loop_rows":
+        return _loop_labels(robot)
+    if dimension == "held_rows":
+        return _contact_labels(robot, "contact_rows") + _loop_labels(robot)
     plain = list(sanitize([frame.name for frame in robot.task_frames]).values())
     if dimension != "frame_rows":
         return plain
@@ -120,6 +128,15 @@ def _contact_labels(robot: Robot, dimension: str) -> list[str]:
             "contact_slopes": [f"{one}_{other}" for one in free for other in held],
         }
         found += [f"{name}_{part}" for part in parts[dimension]]
+    return found
+
+
+def _loop_labels(robot: Robot) -> list[str]:
+    """Names for the axes along which the loops hold their frames."""
+    plain = list(sanitize([loop.name for loop in robot.loops]).values())
+    found = []
+    for name, loop in zip(plain, robot.loops, strict=True):
+        found += [f"{name}_{AXES[6][axis]}" for axis in loop.axes]
     return found
 
 

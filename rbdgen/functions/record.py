@@ -307,9 +307,10 @@ class Function:
     ``golden`` at the operands (:func:`by_golden`); ``method`` is a family of algorithms, or None for the default one.
     ``forced`` and ``based``: whether external forces and the base's motion act on it, where an accelerator takes them.
     ``common``: one of those that ``all`` means. ``check`` refuses robots and settings; ``bounded`` brings random
-    operands to where results have bounds; ``uses`` are the options that only such functions have a use for. ``slopes``
-    are its derivatives, as far as other functions compute them. ``beside`` is the function as it is made with these
-    settings beside other functions, where that depends on them.
+    operands to where results have bounds, and where it ``closes``, random states have the robot's loops closed, nearly;
+    ``uses`` are the options that only such functions have a use for. ``slopes`` are its derivatives, as far as other
+    functions compute them. ``beside`` is the function as it is made with these settings beside other functions, where
+    that depends on them.
     """
 
     name: str
@@ -331,6 +332,7 @@ class Function:
     extra: Extra | None = None
     check: Callable[[Robot, Settings], None] | None = None
     bounded: Bounded | None = None
+    closes: bool = False
     uses: frozenset[str] = frozenset()
     slopes: tuple[Slope, ...] = ()
     beside: Callable[[Function, Settings, Sequence[Function]], Function] | None = None

@@ -11,6 +11,7 @@ from rbdgen.algo.frames import LOCAL
 from rbdgen.algo.rnea import joint_placements
 from rbdgen.errors import SingularityError, UnsupportedError
 from rbdgen.functions import contact_parts
+from rbdgen.functions.closing import loop_kinematics
 from rbdgen.functions.contact_parts import (
     CLOSED,
     USES,
@@ -21,9 +22,10 @@ from rbdgen.functions.contact_parts import (
     contact_kinematics,
     factored_space,
     held_axes,
-    held_contacts,
+    held_parts,
     inverse_inertia,
     moving,
+    need_contacts,
     traced_moving,
 )
 from rbdgen.functions.operational_space import SMALLEST, mass_factors
@@ -50,7 +52,10 @@ OFFSET = Quantity(
 )
 ACCELERATION = Quantity("sliding_a", ("nv",), "rad/s², m/s²", "accelerations with sliding contacts")
 FORCE = Quantity(
-    "sliding_force", ("contact_rows",), "N, N·m", "forces of the contacts where they are held"
+    "sliding_force",
+    ("held_rows",),
+    "N, N·m",
+    "forces of the contacts where they are held, then those of the loops",
 )
 LEAST_PIVOT = 0.25
 """States are made such that no pivot is below this share of what it is without slopes: far from where contacts jam."""
@@ -81,7 +86,8 @@ def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
             rows.append(tuple(next(slopes) for _ in contact.axes))
             given.append(next(offsets))
         found.append(Law(tuple(rows), tuple(given)))
-    return found
+    # loops let nothing slide
+    return found + [Law((), ()) for _ in robot.loops]
 
 
 def _free_axes(robot: Robot) -> list[tuple[int, ...]]:
@@ -116,8 +122,8 @@ def _slid(
     offset: Vector,
 ) -> Sequence[Entries]:
     """Accelerations and forces."""
-    space = now.space(held_axes(robot), _free_axes(robot))
-    held = held_contacts(robot, now, v, closed, wanted, rate)
+    space = now.at.space(held_axes(robot), _free_axes(robot))
+    held = held_parts(robot, now, v, closed, wanted, rate)
     sliding = SlidingContacts(space, held, _laws(robot, slope, offset))
     accelerations, forces = sliding_dynamics(sliding, now.rest)
     return vector_entries(accelerations), vector_entries(forces)
@@ -129,13 +135,15 @@ def _response_text(
     joints = joint_placements(robot, q)
     found = contact_kinematics(robot, joints, variant[0])
     axes = held_axes(robot), _free_axes(robot)
-    space = factored_space(found, *mass_factors(robot, joints), variant[1], *axes)
+    loops = loop_kinematics(robot, joints)
+    space = factored_space(found, loops, *mass_factors(robot, joints), variant[1], *axes)
     held = []
     offset: Vector = ()
     for one, contact in zip(closed, robot.contacts, strict=True):
         # only the matrix is asked for: what contacts want has no part in it
         held.append(Held(one, (0.0,) * contact.rows))
         offset += (0.0,) * len(contact.free_axes)
+    held += [Held(1.0, (0.0,) * loop.rows) for loop in robot.loops]
     return (SlidingContacts(space, held, _laws(robot, slope, offset)).response,)
 
 
@@ -144,7 +152,7 @@ def _least_pivots(
 ) -> np.ndarray:
     """The least of the pivots of what the contacts' forces and those that follow do (...), each relative to what it is
     without slopes."""
-    rows = sum(contact.rows for contact in robot.contacts)
+    (rows,) = FORCE.size(robot)
     operands = q, closed, slope
     response = evaluate(_response_text, robot, variant, [(rows, rows)], q.shape[:-1], operands)[0]
     # pivots without slopes: those of a positive definite matrix
@@ -199,6 +207,7 @@ def sliding_forward_dynamics(
 
     Returns a (..., nv) and the forces along the held axes (..., rows). SingularityError where a slope is so large that
     its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.contact`."""
+    need_contacts(robot)
     variant = reference, damping, rate
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
     variant = given.variant
@@ -209,7 +218,7 @@ def sliding_forward_dynamics(
         laws.append(argument(name, value, size, given.batch))
     # before the solution, which would be wrong without a sign of it
     _require_sliding(robot, _least_pivots(robot, given.q, given.closed, laws[0], variant))
-    shapes = [(robot.nv,), (given.wanted.shape[-1],)]
+    shapes = [(robot.nv,), FORCE.size(robot)]
     operands = *given.operands, *laws
     accelerations, found = evaluate(_text, robot, variant, shapes, given.batch, operands)
     return accelerations, found
@@ -228,7 +237,7 @@ def _require_sliding(robot: Robot, pivots: np.ndarray) -> None:
 
 
 def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
-    now = traced_moving(trace)
+    now = traced_moving(trace, trace.robot)
     given = [trace.operand(quantity.name) for quantity in (V, CLOSED, WANTED, SLOPE, OFFSET)]
     rate = trace.settings.contact_rate
     accelerations, forces = _slid(trace.robot, rate, now, *given)
@@ -248,6 +257,7 @@ RECORDS = (
         based=False,
         check=check,
         uses=USES,
+        closes=True,
         bounded=_bounded,
     ),
 )

@@ -16,6 +16,7 @@ import numpy as np
 
 from rbdgen import golden
 from rbdgen.functions import registry
+from rbdgen.functions.closing import closed_states
 from rbdgen.functions.quantities import States
 from rbdgen.functions.record import Function
 from rbdgen.model.robot import Robot
@@ -68,8 +69,10 @@ Others = Callable[[np.ndarray], Mapping[str, np.ndarray]]
 def timing_states(
     robot: Robot, count: int, seed: int, inverse: bool, others: Others = lambda q: {}
 ) -> States:
-    """``count`` random states inside the declared ranges; with M⁻¹ if ``inverse``."""
-    q, v, a = golden.random_states(robot, golden.declared_ranges(robot), count, seed)
+    """``count`` random states inside the declared ranges, with closed loops; with M⁻¹ if ``inverse``."""
+    ranges = golden.declared_ranges(robot)
+    q, v, a = golden.random_states(robot, ranges, count, seed)
+    q, v = closed_states(robot, ranges, q, v)
     minv = golden.minverse(robot, q) if inverse else None
     steps = np.ones((count, 1), int)
     return States(q, v, a, None, golden.rnea(robot, q, v, a), minv, steps=steps, others=others(q))

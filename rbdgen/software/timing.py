@@ -25,7 +25,13 @@ from rbdgen.software.calls import COUNT, TAB, TYPES, Calls
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.library import FLAGS, LIBRARIES
 from rbdgen.software.program import Program
-from rbdgen.tracing.samples import bounded_others, random_base, random_forces, random_others
+from rbdgen.tracing.samples import (
+    bounded_others,
+    looped_states,
+    random_base,
+    random_forces,
+    random_others,
+)
 from rbdgen.tracing.words import TraceOptions
 
 MOST_STEPS = 6
@@ -37,7 +43,9 @@ def program_states(
 ) -> States:
     """Random states inside the robot's limits, with the torques of their motions."""
     own = replace(settings, functions=(program.function.name,))
-    q, v, a = random_states(robot, declared_ranges(robot), count, seed)
+    ranges = declared_ranges(robot)
+    q, v, a = random_states(robot, ranges, count, seed)
+    q, v = looped_states(robot, own, ranges, q, v)
     f_ext = random_forces(robot, own, count, seed)
     base = random_base(own, count, seed)
     steps = np.random.default_rng(seed).integers(0, MOST_STEPS + 1, (count, 1))

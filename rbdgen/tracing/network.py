@@ -11,8 +11,9 @@ Submodules are named after the literature and the body: ``Rf_<link>`` and ``Rb_<
 ``Mx_<link>`` (products with M⁻¹), ``In_<link>`` (integration), ``Wr_<link>`` (its rotation into the base's coordinates,
 where algorithms scan), ``Ce_<link>`` and ``Cs_<link>`` (constraint forces of its joint: elimination and right-hand
 sides), ``Ab_<link>`` and ``Ac_<link>`` (articulated bodies and their accelerations), ``Fp_<link>``, ``Fj_<link>``,
-``Fv_<link>`` and ``Fa_<link>`` (frames: places, Jacobians, velocities, accelerations), ``Os_<link>``, ``Of_<link>`` and
-``Oi_<link>`` (their inverse inertia, its factors, inertia), ``Sc`` for the sines and cosines of all joints, and ``Ba``
+``Fv_<link>`` and ``Fa_<link>`` (frames: places, Jacobians, velocities, accelerations), ``Fl_<link>`` (closed loops),
+``Os_<link>``, ``Of_<link>`` and ``Oi_<link>`` (inverse inertia of frames, contacts and loops, its factors, inertia),
+``Sc`` for the sines and cosines of all joints, and ``Ba``
 for a given motion of the base.
 """
 

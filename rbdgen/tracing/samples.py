@@ -11,6 +11,7 @@ from rbdgen.algo.composite import composite_inertias, mass_matrix
 from rbdgen.algo.rnea import Motion, acceleration_gradient, joint_placements, rnea, wrenches
 from rbdgen.errors import UnsupportedError
 from rbdgen.functions import registry
+from rbdgen.functions.closing import nearly_closed_states
 from rbdgen.functions.quantities import States
 from rbdgen.model.ranges import InputRanges, extreme_states, random_states
 from rbdgen.model.robot import Robot
@@ -95,6 +96,15 @@ def bounded_others(
     return others
 
 
+def looped_states(
+    robot: Robot, options: TraceOptions, ranges: InputRanges, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``q`` (n, nq) and ``v`` (n, nv), or states near them at which loops are closed, if a function keeps them so."""
+    if any(f.closes for f in options.records):
+        return nearly_closed_states(robot, ranges, q, v)
+    return q, v
+
+
 def make_samples(
     robot: Robot,
     cheap: Robot,
@@ -108,6 +118,7 @@ def make_samples(
     uniform = random_states(robot, ranges, count // 2, seed)
     straining = extreme_states(robot, ranges, count // 2, seed)
     q, v, a = map(np.concatenate, zip(uniform, straining, strict=True))
+    q, v = looped_states(robot, options, ranges, q, v)
     # of an odd count one less, as halves are whole
     made = len(q)
     f_ext = random_forces(robot, options, made, seed)

@@ -204,6 +204,8 @@ def test_codes_are_what_they_always_were() -> None:
         "hid": 47,
         "hfd": 48,
         "impulse": 49,
+        "lfd": 50,
+        "loop": 52,
     }
     later |= {"regressor": 38, "eregressor": 39, "dadpi": 40, "ik": 51}
     given = seven | later | {"roll": 7, "nle": 8, "g": 9} | frames | contacts | {"step": 19}

@@ -15,7 +15,7 @@ from rbdgen.errors import RbdgenError, SingularityError, UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.functions.record import Function
 from rbdgen.golden import RootMotion
-from rbdgen.model import Continuous, with_contacts, with_frames
+from rbdgen.model import Continuous, with_contacts, with_frames, with_loops
 from rbdgen.model.body import Inertia
 
 STILL = np.zeros(6)
@@ -73,6 +73,8 @@ def called(f: Function) -> Call:
     def call(robot: Robot, q: np.ndarray) -> object:
         last = robot.bodies[-1].name
         robot = with_contacts(with_frames(robot, {last: ()}), [last])
+        if any("loop_rows" in quantity.shape for quantity in f.results):
+            robot = with_loops(robot, [f"{robot.bodies[0].name}:{last}"])
         others = [np.zeros(quantity.size(robot)) for quantity in f.operands[1:]]
         assert f.golden is not None
         return f.golden(robot, q, *others)

@@ -239,6 +239,64 @@ def test_other_equalities_are_no_mimics(equality: str) -> None:
     assert coupled(equality) is None
 
 
+LOOPED = """<mujoco><compiler angle="radian"/><default><geom contype="0" conaffinity="0" density="500"/></default>
+<worldbody><body name="rail" pos="0.1 0 0.2"><geom size=".1"/>
+<body name="left" euler="0.1 0.2 0.3"><joint name="a" axis="0 1 0.1" ref="0.3"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+<body name="left2" pos=".3 0 0"><joint name="b" axis="0 1 0"/><joint name="c" axis="1 0 0" pos="0.1 0 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/><site name="tip" pos=".3 0.1 0" euler="0.4 0 0"/></body></body>
+<body name="right" pos="0 0.4 0"><joint name="d" type="ball"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+<body name="horn" pos="0 0 0.1" euler="0.1 0 0.4"><geom size=".03"/><site name="eye" pos="0.3 0 0"/>
+</body></body></body></worldbody>
+<equality><connect name="rod" body1="left2" body2="horn" anchor="0.1 0.2 0.3"/>
+<weld body1="left" body2="right" relpose="0.1 0.2 0.3 0.9 0.1 0.2 0.3" anchor="0.3 0.2 0.1"/>
+<weld name="half" body1="horn" body2="left2"/>
+<connect name="sites" site1="tip" site2="eye"/><connect name="ground" body1="left2" anchor="0 0.1 0"/>
+<weld name="none" body1="right" body2="horn"/>
+<connect name="off" body1="left" body2="right" anchor="0 0 0" active="false"/>
+</equality></mujoco>"""
+
+
+def test_equalities_of_bodies_and_sites_are_loops() -> None:
+    """Gaps are those of MuJoCo's constraints: in the world's directions, and of a quaternion for turns."""
+    model = mujoco.MjModel.from_xml_string(LOOPED)
+    with pytest.warns(RobotWarning, match="^MuJoCo: equality constraints are ignored: none$"):
+        robot = load(model)
+    assert [(loop.name, loop.rows) for loop in robot.loops] == [
+        ("rod_1:rod_2", 3),
+        ("eq1_1:eq1_2", 6),
+        ("half_1:half_2", 6),
+        ("sites_1:sites_2", 3),
+        ("ground_1:ground_2", 3),
+    ]
+    q, _, _ = golden.random_states(robot, golden.declared_ranges(robot), 5, 1)
+    gaps = golden.loop_residuals(robot, q)
+    named = {f"f{k}={end.name}": () for k, end in enumerate(robot.loop_ends[:-1])}
+    rotations, _ = golden.frame_placements(with_frames(robot, named), q)
+    data = mujoco.MjData(model)
+    for s in range(len(q)):
+        order = [robot.joint_names.index(name) for name in mujoco_joint_names(model)]
+        data.qpos[:] = np.concatenate([in_mujocos(robot, k, q[s]) for k in order])
+        mujoco.mj_forward(model, data)
+        first = 0
+        for k, loop in enumerate(robot.loops):
+            rows = slice(first, first + loop.rows)
+            first = rows.stop
+            turn = rotations[s, 2 * k]
+            found, expected = gaps[s, rows], data.efc_pos[rows]
+            np.testing.assert_allclose(turn @ found[:3], expected[:3], atol=1e-12)
+            # sin x = 2 sin(x/2) cos(x/2), of either sign as quaternions are
+            halves = expected[3:]
+            cosine = np.sqrt(1.0 - halves @ halves) * np.sign(found[3:] @ halves)
+            np.testing.assert_allclose(found[3:], 2 * halves * cosine, atol=1e-12)
+
+
+def in_mujocos(robot: Robot, k: int, q: np.ndarray) -> np.ndarray:
+    """A joint's coordinates as MuJoCo has them: the scalar of a quaternion first."""
+    own = q[robot.q_slices[k]]
+    return np.roll(own, 1) if len(own) == 4 else own
+
+
 def test_what_is_left_out_is_told_at_once() -> None:
     source = text(
         'stiffness="3"',

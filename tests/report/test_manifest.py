@@ -101,6 +101,7 @@ def test_the_manifest_says_how_the_robot_was_set_up() -> None:
         tip="l2",
         frame={"tip=l2": (0.0, 0.0, 0.1)},
         contact=("tip:6d",),
+        loop=("l1:l2:z",),
     )
     robot = parse_urdf(HAND, "hand.urdf")
     said = {f.name: getattr(setup, f.name) for f in dataclasses.fields(setup)}
