@@ -35,6 +35,7 @@ def test_every_script_is_run_here() -> None:
     scripts |= {"three_robots.py", "motor_control.py", "microcontroller.py"}
     scripts |= {"task_space.py", "stand.py", "snake.py", "mpc_problems.py"}
     scripts |= {"identify_payload.py", "ik_path.py"}
+    scripts |= {"four_bar.py", "parallel_leg.py"}
     # the notebook has a file of its own
     scripts |= {"tutorial_notebook.py"}
     assert {p.name for p in FOLDER.glob("*.py")} == scripts
@@ -147,6 +148,26 @@ def test_stand() -> None:
     assert max(strays) < 150
     loads = [float(x) for x in re.findall(r"carry (\S+) N", out)]
     assert min(loads) > 100
+
+
+@pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
+def test_four_bar() -> None:
+    """The motion with a loop is that of a model of one coordinate, which shares nothing with rbdgen."""
+    out = run("four_bar.py", "--seconds", "0.1", "--error", "1e-3")
+    assert figure(out, r"at most (\S+) rad apart") < 1e-6
+    assert figure(out, r"is open by (\S+) m at the end") < 1e-6
+    rates = {r[0]: float(r[1]) for r in re.findall(r"rate (\d+) 1/s: .* at most (\S+) mm", out)}
+    assert rates["50"] < 1.0
+
+
+@pytest.mark.thorough
+def test_parallel_leg() -> None:
+    out = run("parallel_leg.py", "--seconds", "0.3")
+    strays = [float(x) for x in re.findall(r"stray by at most (\S+) mrad, loops open", out)]
+    gaps = [float(x) for x in re.findall(r"loops open by at most (\S+) um", out)]
+    assert (len(strays), len(gaps)) == (2, 2)
+    assert max(strays) < 1.0
+    assert max(gaps) < 10.0
 
 
 @pytest.mark.thorough
