@@ -58,7 +58,7 @@ bench-package: ## Measure installing the wheel, and how soon commands answer; mi
 bench-ranges: ## Measure whether declared ranges hold, and what they cost; an hour
 	$(BIN)python bench/ranges.py
 
-bench-frames: ## Simulate functions of frames, contacts and steps; a quarter of an hour
+bench-frames: ## Simulate functions of frames, contacts, loops and steps; a quarter of an hour
 	$(BIN)python bench/frames.py
 
 bench-robots: ## Simulate robots as their files have them; half an hour (MENAGERIE: a checkout of MuJoCo's)

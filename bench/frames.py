@@ -1,4 +1,4 @@
-"""Functions of frames, contacts and steps in simulated hardware, and what they take beside the seven common ones.
+"""Functions of frames, contacts, loops and steps in simulated hardware, and what they take beside the seven.
 
 Tasks of all functions of a design run mixed, under random stalls, every result compared; errors are those of the
 bit-true model against the golden one, at fresh states. Exit status 1 if a result differs or a target is missed.
@@ -27,6 +27,10 @@ INTERVALS = (1, 12)
 DAMPING = 0.1
 """1/kg and 1/(kg·m²): what an arm needs near states in which it is stretched out."""
 TIP = {"tip=link7": (0.0, 0.0, 0.1)}
+LEG = str(Path(__file__).parents[1] / "examples" / "parallel_leg.xml")
+"""A leg of which two loops move the ankle."""
+RATE = 20.0
+"""1/s: at which gaps of loops close."""
 FEET = {"lf=lf_lowerleg": (0.35, 0.0, 0.0), "rh=rh_lowerleg": (0.35, 0.0, 0.0)}
 NEW = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "cfd", "scfd", "step")
 MOST_MULTIPLIERS = 1.6
@@ -45,6 +49,7 @@ class Case:
     functions: tuple[str, ...]
     setup: Setup = field(default_factory=Setup)
     damping: float = 0.0
+    rate: float = 0.0
 
 
 CASES = (
@@ -63,6 +68,7 @@ CASES = (
         ("cfd",),
         Setup("floating", frame=FEET, contact=("lf", "rh")),
     ),
+    Case("a leg with rods, two loops (3D)", LEG, ("lfd", "loop"), rate=RATE),
 )
 
 
@@ -70,7 +76,8 @@ def run(targets: Targets, case: Case, ii: int, count: int) -> list[list[str | in
     """Simulate a case's tasks at an interval; rows of the table, a function each."""
     begin = time.monotonic()
     robot = case.setup.load(case.robot)
-    options = Options(case.functions, ii=ii, constraint_damping=case.damping)
+    given = {"constraint_damping": case.damping, "contact_rate": case.rate}
+    options = Options(case.functions, ii=ii, **given)
     design = compile_robot(robot, options)
     with TemporaryDirectory() as work:
         endurance = Endurance(design, Path(work))
@@ -127,7 +134,7 @@ def main() -> int:
     targets = Targets()
     head = ["case", "function", "II", "latency", "tasks", "mismatches", ""]
     head += ["largest error", "", "multipliers", "s"]
-    title = "Frames, contacts and steps, formats for an error of 1e-3"
+    title = "Frames, contacts, loops and steps, formats for an error of 1e-3"
     for case in CASES:
         if args.only and not case.name.startswith(args.only):
             continue
