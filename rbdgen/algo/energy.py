@@ -57,7 +57,9 @@ def coriolis(trees: Subtrees, moving: MovingSubtrees) -> Entries:
             unit = momentum_of(trees.composites[body], s)
             # S_iᵀ B x for any x above: by the angular part of x alone
             momentum = moving.momenta[body]
-            turned = vscale(0.5, momentum_adjoint((s.angular, s.linear), momentum))
+            along = s.angular, s.linear
+            turned = momentum_adjoint(along, momentum)
+            turned = vscale(0.5, turned)
             for column in trees.paths[body]:
                 dof = column.dof
                 x = column.twist.power(felt)
@@ -67,5 +69,6 @@ def coriolis(trees: Subtrees, moving: MovingSubtrees) -> Entries:
                     continue
                 x = moving.rates[dof].own.power(unit)
                 dragged = dot(turned, column.twist.angular)
-                collected.put(add(x, dragged), deep.dof, dof)
+                x = add(x, dragged)
+                collected.put(x, deep.dof, dof)
     return collected.entries

@@ -115,7 +115,8 @@ class Reduced:
         i, by_row = self.gearing[row]
         j, by_column = self.gearing[column]
         factor = by_row * by_column
-        increase(self.entries, (i, j), mul(factor, x))
+        reduced = mul(factor, x)
+        increase(self.entries, (i, j), reduced)
 
     def put_both(self, row: int, column: int, x: Scalar) -> None:
         """Add the tree's entry at (``row``, ``column``) and its mirror image to a symmetric matrix, of which only the
@@ -126,4 +127,6 @@ class Reduced:
         # two entries of the tree fall onto one of the diagonal
         if i == j and row != column:
             factor *= 2.0
-        increase(self.entries, (max(i, j), min(i, j)), mul(factor, x))
+        reduced = mul(factor, x)
+        place = max(i, j), min(i, j)
+        increase(self.entries, place, reduced)

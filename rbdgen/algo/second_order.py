@@ -126,10 +126,13 @@ class SecondOrder:
 
     def by_positions(self, j: Column, k: Column) -> Change:
         """By q_j of ∂/∂q_k."""
-        above = self.moving.rates[j.dof]
-        first, s = self.moving.rates[k.dof].first, k.twist
+        rates = self.moving.rates
+        above = rates[j.dof]
+        first = rates[k.dof].first
+        s = k.twist
         turning = above.first.scaled(2.0)
-        moved = above.second.cross(s) + turning.cross(first)
+        moved = above.second.cross(s)
+        moved = moved + turning.cross(first)
         turned = cross(above.first.angular, s.angular)
         return Change(moved, turned, above.first, first.angular)
 
@@ -149,10 +152,13 @@ class SecondOrder:
 
     def position_by_velocity(self, j: Column, k: Column) -> Change:
         """By v_j of ∂/∂q_k, j above k's joint."""
-        both = self.moving.rates[j.dof].by_velocity
-        first, s = self.moving.rates[k.dof].first, j.twist
+        rates = self.moving.rates
+        both = rates[j.dof].by_velocity
+        first = rates[k.dof].first
+        s = j.twist
         turning = s.scaled(2.0)
-        moved = both.cross(k.twist) + turning.cross(first)
+        moved = both.cross(k.twist)
+        moved = moved + turning.cross(first)
         turned = cross(s.angular, k.twist.angular)
         return Change(moved, turned, s, first.angular)
 
@@ -228,7 +234,8 @@ class Tensors:
         momentum = self.second.moving.momenta[body]
         with self.enter("So", body):
             moved = inertia.moved(s.angular, s.linear)
-            turned = momentum_adjoint((s.angular, s.linear), momentum)
+            column_of = s.angular, s.linear
+            turned = momentum_adjoint(column_of, momentum)
             return Probe(moved.wrench, turned, moved)
 
     def build(self) -> dict[str, Tensor]:
@@ -358,7 +365,8 @@ def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
     made = {kind: Collected(second.robot) for kind in KINDS}
     for k in trees.columns:
         body = k.body
-        subtree = Probe(units[body], turned[body], moved[body])
+        unit, along = units[body], moved[body]
+        subtree = Probe(unit, turned[body], along)
         with enter("So", body):
             sums = _Sums(second, made, subtree, slid, k)
         for j in trees.paths[k.body]:
@@ -369,7 +377,9 @@ def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
 
 def entries_of(robot: Robot, made: Mapping[str, Collected]) -> dict[str, Tensor]:
     """What was collected by kind, without entries that are those of others."""
-    found = {kind: collected.entries for kind, collected in made.items()}
+    found: dict[str, Tensor] = {}
+    for kind, collected in made.items():
+        found[kind] = collected.entries
     return distinct(robot, found)
 
 
@@ -379,7 +389,8 @@ def _turned(second: SecondOrder, velocities: Sequence[Twist]) -> list[Vector]:
     pairs = zip(second.moving.own_momenta, velocities, strict=True)
     for i, (momentum, s) in enumerate(pairs):
         with second.enter("So", i):
-            own = momentum_adjoint((s.angular, s.linear), momentum)
+            along = s.angular, s.linear
+            own = momentum_adjoint(along, momentum)
             totals.append(own)
     for i in reversed(range(len(totals))):
         parent = second.robot.bodies[i].parent
@@ -414,7 +425,8 @@ class _Sums:
         # (x × S) · U is x · (S ×* U), and 2 B[x] S · μ is x · −2 B[μ] S
         carried = s.carries(subtree.unit)
         stirred = dragged(subtree.moved, s.angular)
-        self.stirring = _scaled(2.0, carried) - stirred
+        twice = _scaled(2.0, carried)
+        self.stirring = twice - stirred
         self.own_joint = carried - stirred
         turned = cross(s.angular, subtree.turned)
         later = _scaled(2.0, first.carries(subtree.unit))
@@ -422,7 +434,8 @@ class _Sums:
         if k.dof in slid:
             along = slid[k.dof]
             carried += momentum_of(inertia, along)
-            both = momentum_adjoint((along.angular, along.linear), momentum)
+            column = along.angular, along.linear
+            both = momentum_adjoint(column, momentum)
             turned = vadd(turned, both)
         self.carried = carried
         self.later = later + Wrench(turned, ZERO3)

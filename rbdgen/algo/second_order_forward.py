@@ -88,11 +88,14 @@ def _summed(
     """By kind what −M⁻¹ makes second derivatives of."""
     made = _Contraction(robot, torques["aq"], enter)
     turned = made.times(known.by_position)
+    both = whole(torques)["qq"]
+    by_torque = made.times(both_triangles(known.inverse))
+    swapped = _swapped(turned)
     kinds = {
-        "qq": made.sum(whole(torques)["qq"], turned, _swapped(turned)),
+        "qq": made.sum(both, turned, swapped),
         "vv": dict(torques["vv"]),
         "qv": made.sum(torques["qv"], made.times(known.by_velocity)),
-        "tq": _swapped(made.times(both_triangles(known.inverse))),
+        "tq": _swapped(by_torque),
     }
     return distinct(robot, kinds)
 
@@ -105,7 +108,10 @@ def forward_tensors(
     for kind, tensor in _summed(robot, torques, known, enter).items():
         found[kind] = {}
         for j in range(robot.nv):
-            part = {(i, k): x for (i, k, last), x in tensor.items() if last == j}
+            part: Entries = {}
+            for (i, k, last), x in tensor.items():
+                if last == j:
+                    part[i, k] = x
             product = negated_product(robot, known.inverse, part, enter)
             for (i, k), x in product.items():
                 found[kind][i, k, j] = x
