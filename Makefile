@@ -3,7 +3,7 @@
 BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-embedded bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-golden bench-gpu bench-host bench-layouts \
+.PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-embedded bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-further bench-golden bench-gpu bench-host bench-layouts \
 	bench-logic bench-package bench-ranges bench-resident bench-robots bench-software bench-speed bitstreams clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
@@ -88,6 +88,9 @@ bench-speed: ## Measure the compiler's time and memory; half an hour
 
 bench-layouts: ## Measure layouts for budgets, folding and sharing; an hour
 	$(BIN)python bench/layouts.py
+
+bench-further: ## Simulate functions beside the seven on an arm and a quadruped; an hour
+	$(BIN)python bench/further.py
 
 bench-functions: ## Measure accelerators for all seven functions; an hour
 	$(BIN)python bench/functions.py
