@@ -241,9 +241,9 @@ def main() -> int:
     )
     args: argparse.Namespace = parse(parser)
     targets = Targets()
-    functions, what = common(), ""
+    functions, beside = common(), ""
     if args.functions:
-        functions, what = tuple(args.functions.split(",")), " of functions beside the seven"
+        functions, beside = tuple(args.functions.split(",")), " of functions beside the seven"
     if functions == ("further",):
         functions = FURTHER
     one_rows, many_rows, compiled_rows, generated_rows = [], [], [], []
@@ -295,7 +295,7 @@ def main() -> int:
             row += [f"{best:.1f}", f"{scaling:.2f}", targets.at_least(scaling, ASKED_SCALING)]
             many_rows.append(row)
     section(
-        f"One call{what}, nanoseconds, double, one thread",
+        f"One call{beside}, nanoseconds, double, one thread",
         ["robot", "base", "function", "Pinocchio's C++", "this C", "ratio", "as asked"],
         one_rows,
         keys=3,
@@ -308,7 +308,7 @@ def main() -> int:
             keys=3,
         )
     section(
-        f"Nanoseconds per state{what}, batches of {STATES} on one thread; of {MORE_STATES} on all {cores()}",
+        f"Nanoseconds per state{beside}, batches of {STATES} on one thread; of {MORE_STATES} on all {cores()}",
         [
             *("robot", "base", "function", "double, side by side", "double, rows"),
             *("float, side by side", "float, rows", "Pinocchio's double loop over float"),
@@ -318,7 +318,7 @@ def main() -> int:
         keys=3,
     )
     section(
-        f"Compiling all {'seven functions' if not what else 'those beside the seven'}, one core",
+        f"Compiling all {'seven functions' if not beside else 'those beside the seven'}, one core",
         ["robot", "base", "time", "as asked", "compiler's memory", "as asked"],
         compiled_rows,
         keys=2,
