@@ -34,7 +34,6 @@ from rbdgen.spatial import (
     ZERO3,
     Enter,
     Entries,
-    Scalar,
     Vector,
     add,
     cross,
@@ -49,14 +48,14 @@ from rbdgen.spatial import (
 
 @dataclass(frozen=True)
 class State:
-    """A robot at ``joints`` that moves at ``v`` and ``a`` (nv each), held by ``forces`` (contact rows) beside the
-    ``given`` external wrenches on its bodies; speeds of contacts decay at ``rate``."""
+    """A robot at ``joints`` that moves at ``v`` and ``a`` (nv each), held by ``forces``, [force, moment] at each
+    contact, beside the ``given`` external wrenches on its bodies; speeds of contacts decay at ``rate``."""
 
     robot: Robot
     joints: list[JointPlacement]
     v: Vector
     a: Vector
-    forces: Vector
+    forces: Sequence[Vector]
     given: Sequence[Wrench] | None
     rate: float
 
@@ -82,18 +81,7 @@ class ContactSlopes:
         # accelerations of frames are those that are seen: gravity is not among them
         self.moving: MovingSubtrees = trees.moving(state.v, state.a, ZERO3)
         self.trees = trees
-        self.wholes = self._whole_forces()
-
-    def _whole_forces(self) -> list[Vector]:
-        """By contact its force with all six entries."""
-        left = iter(self.state.forces)
-        found = []
-        for contact in self.robot.contacts:
-            whole: list[Scalar] = [0.0] * 6
-            for axis in contact.axes:
-                whole[axis] = next(left)
-            found.append(tuple(whole))
-        return found
+        self.wholes = state.forces
 
     def torques(self) -> tuple[Entries, Entries]:
         """∂τ/∂q and ∂τ/∂v of inverse dynamics, with the contacts' forces."""

@@ -16,6 +16,7 @@ from rbdgen.functions.contact_parts import (
     CLOSED,
     USES,
     WANTED,
+    ContactArguments,
     Moving,
     Variant,
     checked_contacts,
@@ -74,7 +75,7 @@ def check(robot: Robot, settings: Settings) -> None:
         )
 
 
-def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
+def laws_of(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
     """The contacts' laws, from all slopes and offsets."""
     # words come contact by contact, free axis by free axis
     slopes, offsets = iter(slope), iter(offset)
@@ -90,7 +91,7 @@ def _laws(robot: Robot, slope: Vector, offset: Vector) -> list[Law]:
     return found + [Law((), ()) for _ in robot.loops]
 
 
-def _free_axes(robot: Robot) -> list[tuple[int, ...]]:
+def free_axes(robot: Robot) -> list[tuple[int, ...]]:
     """The axes along which each contact lets its frame move."""
     return [contact.free_axes for contact in robot.contacts]
 
@@ -122,9 +123,9 @@ def _slid(
     offset: Vector,
 ) -> Sequence[Entries]:
     """Accelerations and forces."""
-    space = now.at.space(held_axes(robot), _free_axes(robot))
+    space = now.at.space(held_axes(robot), free_axes(robot))
     held = held_parts(robot, now, v, closed, wanted, rate)
-    sliding = SlidingContacts(space, held, _laws(robot, slope, offset))
+    sliding = SlidingContacts(space, held, laws_of(robot, slope, offset))
     accelerations, forces = sliding_dynamics(sliding, now.rest)
     return vector_entries(accelerations), vector_entries(forces)
 
@@ -134,7 +135,7 @@ def _response_text(
 ) -> Sequence[Evaluated]:
     joints = joint_placements(robot, q)
     found = contact_kinematics(robot, joints, variant[0])
-    axes = held_axes(robot), _free_axes(robot)
+    axes = held_axes(robot), free_axes(robot)
     loops = loop_kinematics(robot, joints)
     space = factored_space(found, loops, *mass_factors(robot, joints), variant[1], *axes)
     held = []
@@ -144,7 +145,7 @@ def _response_text(
         held.append(Held(one, (0.0,) * contact.rows))
         offset += (0.0,) * len(contact.free_axes)
     held += [Held(1.0, (0.0,) * loop.rows) for loop in robot.loops]
-    return (SlidingContacts(space, held, _laws(robot, slope, offset)).response,)
+    return (SlidingContacts(space, held, laws_of(robot, slope, offset)).response,)
 
 
 def _least_pivots(
@@ -168,7 +169,7 @@ def _least_pivots(
     return least
 
 
-def _bounded(
+def bounded(
     robot: Robot, settings: Settings, q: np.ndarray, others: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray]:
     """Slopes that are halved, or none, at states near which contacts jam."""
@@ -207,21 +208,38 @@ def sliding_forward_dynamics(
 
     Returns a (..., nv) and the forces along the held axes (..., rows). SingularityError where a slope is so large that
     its contact jams, or nearly. All else as there. Source: :mod:`rbdgen.algo.contact`."""
-    need_contacts(robot)
     variant = reference, damping, rate
+    given, laws = checked_sliding(robot, variant, q, v, tau, closed, wanted, f_ext, slope, offset)
+    shapes = [(robot.nv,), FORCE.size(robot)]
+    operands = *given.operands, *laws
+    accelerations, found = evaluate(_text, robot, given.variant, shapes, given.batch, operands)
+    return accelerations, found
+
+
+def checked_sliding(
+    robot: Robot,
+    variant: Variant,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    closed: np.ndarray | None,
+    wanted: np.ndarray | None,
+    f_ext: np.ndarray | None,
+    slope: np.ndarray | None,
+    offset: np.ndarray | None,
+) -> tuple[ContactArguments, list[np.ndarray]]:
+    """The arguments, and slopes and offsets, with errors as of :func:`sliding_forward_dynamics`."""
+    need_contacts(robot)
     given = checked_contacts(robot, variant, q, v, tau, closed, wanted, f_ext)
-    variant = given.variant
     laws = []
     for name, quantity, x in (("slope", SLOPE, slope), ("offset", OFFSET, offset)):
         size = quantity.size(robot)
         value = np.zeros((*given.batch, *size)) if x is None else x
         laws.append(argument(name, value, size, given.batch))
     # before the solution, which would be wrong without a sign of it
-    _require_sliding(robot, _least_pivots(robot, given.q, given.closed, laws[0], variant))
-    shapes = [(robot.nv,), FORCE.size(robot)]
-    operands = *given.operands, *laws
-    accelerations, found = evaluate(_text, robot, variant, shapes, given.batch, operands)
-    return accelerations, found
+    pivots = _least_pivots(robot, given.q, given.closed, laws[0], given.variant)
+    _require_sliding(robot, pivots)
+    return given, laws
 
 
 def _require_sliding(robot: Robot, pivots: np.ndarray) -> None:
@@ -258,6 +276,6 @@ RECORDS = (
         check=check,
         uses=USES,
         closes=True,
-        bounded=_bounded,
+        bounded=bounded,
     ),
 )

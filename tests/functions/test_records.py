@@ -198,6 +198,7 @@ def test_codes_are_what_they_always_were() -> None:
     later |= {
         "dfe": 41,
         "dcfd": 42,
+        "dscfd": 43,
         "djac": 44,
         "d2id": 45,
         "d2fd": 46,

@@ -135,6 +135,26 @@ def test_derivatives_with_forces_damping_and_a_rate_are_slopes(reference: str) -
         assert close(found[k + 3], expected[n:], 1e-7)
 
 
+@pytest.mark.parametrize("reference", SIDES)
+def test_derivatives_of_what_slides_are_slopes(reference: str) -> None:
+    robot = with_contacts(Setup(friction="none").load("iiwa14"), ["link7:z", "link4:xy"])
+    n = robot.nv
+    q, v, _, tau, f_ext = (x[0] for x in states(robot, 1, 6))
+    law = {"slope": np.array([0.3, -0.1, 0.05, 0.2]), "offset": np.array([1.0, -2.0, 0.5])}
+    how = {"reference": reference, "damping": 0.05, "rate": 2.0, "f_ext": f_ext, **law}
+    found = golden.sliding_forward_dynamics_derivatives(robot, q, v, tau, **how)
+
+    def both(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return np.concatenate(golden.sliding_forward_dynamics(robot, q, v, tau, **how))
+
+    by_q = differences(lambda dq: both(golden.integrate(robot, q, dq), v, tau), n, 1e-3)
+    by_v = differences(lambda dv: both(q, v + dv, tau), n, 1e-3)
+    by_tau = differences(lambda change: both(q, v, tau + change), n, 1e-3)
+    for k, expected in enumerate((by_q, by_v, by_tau)):
+        assert close(found[k], expected[:n], 1e-7)
+        assert close(found[k + 3], expected[n:], 1e-7)
+
+
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("name", CASES)
 def test_jacobians_change_as_pinocchios(name: str, reference: str) -> None:

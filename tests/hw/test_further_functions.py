@@ -18,7 +18,7 @@ from tests.hw.test_joint_types import simulated_mismatches
 
 MOMENTUM = ("com", "cmm", "dcmm", "dcent", "energy", "coriolis")
 SECOND = ("d2id", "hid", "d2fd", "hfd")
-FRAMES = ("dfe", "djac", "impulse", "dcfd")
+FRAMES = ("dfe", "djac", "impulse", "dcfd", "dscfd")
 GROUPS = MOMENTUM, SECOND, FRAMES
 
 
@@ -26,7 +26,7 @@ def design(functions: tuple[str, ...], **options: Any) -> Design:
     """Of a pendulum with two links, of whose frames one is held."""
     robot = with_frames(load_robot("pendulum2"), {"tip=link2": (0.1, 0.0, 0.2, 0.3, 0.2, 0.1)})
     robot = with_contacts(robot, ["tip:x"])
-    if set(functions) & {"impulse", "dcfd"}:
+    if set(functions) & {"impulse", "dcfd", "dscfd"}:
         options |= {"constraint_damping": 0.5}
     return compile_robot(robot, Options(functions, **options))
 
@@ -81,13 +81,14 @@ def test_turns_of_a_floating_base_are_sent_both_ways() -> None:
 
 
 def test_compiled_they_are_the_golden_functions() -> None:
-    names = (*MOMENTUM, *SECOND, "dfe", "djac", "impulse", "dcfd")
+    names = (*MOMENTUM, *SECOND, "dfe", "djac", "impulse", "dcfd", "dscfd")
     robot = with_frames(load_robot("pendulum2"), {"tip=link2": (0.1, 0.0, 0.2)})
     robot = with_contacts(robot, ["tip:x"])
     made = rbdgen.compile(robot, names)
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), 5, 3)
     given = {"q": q, "v": v, "a": a, "tau": golden.rnea(robot, q, v, a)}
     given |= {"multiplier": v / 10, "closed": np.ones((5, 1)), "wanted": np.zeros((5, 1))}
+    given |= {"slope": np.full((5, 2), 0.2), "offset": np.zeros((5, 2))}
     given["restitution"] = np.full((5, 1), 0.5)
     for name in names:
         record = registry.function(name)
