@@ -4,13 +4,20 @@ metal, and cycles of a call as firmware on a soft core sees it, in RTL simulatio
 from __future__ import annotations
 
 import argparse
+import itertools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from figures import Part, Targets, arguments, measure, parse, section
+from litex.gen.fhdl.verilog import convert
+from litex.soc.interconnect.csr_bus import CSRBank, Interface
+from migen import ClockDomain, Signal
 
 from rbdgen import Design, Options, compile_robot, load_robot
 from rbdgen.emulation import bit_true, manifest_of
@@ -18,10 +25,13 @@ from rbdgen.host.embedded import embedded_files
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.model.ranges import declared_ranges, random_states
+from rbdgen.protocol.registers import REGISTER_BITS
 from rbdgen.protocol.task_registers import REGISTER_BUSES
 from rbdgen_boards.ecp5 import SYNTHESIS
 from rbdgen_boards.synthesis import cells, synthesise
 from rbdgen_hw.emit import black_box, design_verilog, engine_verilog, registers_verilog
+from rbdgen_hw.packaging import register_core_of
+from rbdgen_hw.packaging.litex import litex_registers, module_name
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.registers import register_name
 from rbdgen_sim.soft_core import COMPILER, CORES, SoftCore, build_firmware, build_soft_core
@@ -69,8 +79,24 @@ def tables(sources: dict[str, str], top: str) -> tuple[int, int]:
     return found.get("LUT4", 0) + 2 * found.get("CCU2C", 0), found.get("TRELLIS_FF", 0)
 
 
+def csr_bank(design: Design, shell: str, name: str) -> str:
+    """Verilog of the module ``name``: a bank of LiteX's on its CSR bus, with what LiteX has of the module ``shell``,
+    whose ports are those of the ``design``'s."""
+    core = replace(register_core_of(design, bytes(range(16)), "csr", "0"), name=shell)
+    scope: dict[str, Any] = {"__file__": ""}
+    exec(litex_registers(core, "csr"), scope)
+    module = scope[module_name(core)](SimpleNamespace(add_source=str))
+    bus, irq = Interface(data_width=REGISTER_BITS), Signal(name="irq")
+    module.bank = CSRBank(module.get_csrs(sort=True), bus=bus, address=1)
+    module.comb += irq.eq(module.ev.irq)
+    module.cd_sys = sys_clock = ClockDomain(name="sys")
+    pins = {*bus.flatten(), irq, sys_clock.clk, sys_clock.rst}
+    return str(convert(module, pins, name))
+
+
 def logic(targets: Targets, args: argparse.Namespace) -> None:
-    """The shell alone, around an engine of which only the ports are there, and what it adds to a whole one."""
+    """The shell alone, around an engine of which only the ports are there, and what it adds to a whole one. With CSRs
+    their bank of LiteX's, which decodes addresses and has interrupts, is counted in."""
     options = Options(functions=("id",), lanes=1, machine="engine", device="ecp5")
     design = compile_robot(load_robot("ur5"), options)
     resident = Resident(Core(1, 1))
@@ -86,6 +112,9 @@ def logic(targets: Targets, args: argparse.Namespace) -> None:
                 registers_verilog(hardware, bytes(range(16)), bus),
                 register_name(hardware.name, bus),
             )
+            if bus == "csr":
+                bank = f"{top}_bank"
+                shell, top = shell + csr_bank(design, top, bank), bank
             alone, registers = tables({"engine.v": box, "shell.v": shell}, top)
             whole, _ = tables({"engine.v": text, "shell.v": shell}, top)
             verdict = targets.at_most(max(alone, whole - without), MOST)
@@ -136,25 +165,26 @@ def latency(targets: Targets, args: argparse.Namespace) -> None:
         for lanes in LANES:
             options = Options(functions=("id",), lanes=lanes, machine="engine", device="ecp5")
             design = compile_robot(load_robot(robot), options)
-            for core in CORES:
-                (first, *later), wrong = _called(design, core)
-                promised = design.machine.latency("id", design.tasks)
+            promised = design.machine.latency("id", design.tasks)
+            for core, bus in itertools.product(CORES, ("wishbone", "csr")):
+                (first, *later), wrong = _called(design, core, bus)
                 most = max(later)
                 row = [promised, first, most, round(most / MEGAHERTZ, 1), targets.equal(wrong, 0)]
-                rows.append([robot, lanes, core, *row])
+                rows.append([robot, lanes, core, bus, *row])
     head = [
         "id of",
         "lanes",
         "core",
+        "bus",
         "cycles of the engine",
         "of the first call",
         "of later ones, at most",
     ]
     head += [f"us at {MEGAHERTZ} MHz", "torques differ in no bit"]
-    section("A call as firmware sees it", head, rows, keys=3)
+    section("A call as firmware sees it", head, rows, keys=4)
 
 
-def _called(design: Design, core: str) -> tuple[list[int], int]:
+def _called(design: Design, core: str, bus: str) -> tuple[list[int], int]:
     """Cycles of each call, and how many calls gave other torques than the model."""
     manifest = manifest_of(design)
     with TemporaryDirectory() as name:
@@ -162,14 +192,15 @@ def _called(design: Design, core: str) -> tuple[list[int], int]:
         joints = len(design.robot.joint_names)
         files = {
             "engine.v": design_verilog(design),
-            "shell.v": registers_verilog(design, manifest.identity, "wishbone"),
+            "shell.v": registers_verilog(design, manifest.identity, bus),
             **embedded_files(manifest),
             "main.c": MAIN.format(name=manifest.name, joints=joints),
         }
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8")
         rtl = [folder / "engine.v", folder / "shell.v"]
-        program = build_soft_core(core, rtl, register_name(design.name, "wishbone"), folder / "sim")
+        top = register_name(design.name, bus)
+        program = build_soft_core(core, rtl, top, folder / "sim", bus)
         sources = [folder / file for file in files if file.endswith(".c")]
         states = [
             x.astype(np.float32)

@@ -137,7 +137,8 @@ def axi_verilog(design: Hardware, identity: bytes) -> str:
 def registers_verilog(design: Hardware, identity: bytes, bus: str) -> str:
     """Verilog of the shell of registers on a ``bus`` of :data:`rbdgen_hw.shells.registers.BUSES`. With ``axi-lite`` the
     top module is ``<name>_axi_lite`` with ports ``aclk aresetn s_axi_* irq``, with ``wishbone`` ``<name>_wishbone``
-    with ports ``clk rst wb_* irq``; it instantiates the design's.
+    with ports ``clk rst wb_* irq``, with ``csr`` ``<name>_csr`` with ports ``clk rst csr_* irq``; it instantiates the
+    design's.
 
     ConfigError for an accelerator whose packets do not go word by word.
     """

@@ -2,9 +2,10 @@
 home for the RTL, firmware, descriptions of the IP core and docs.
 
 A packet is written word by word into ``TASK``, its last word into ``TASK_LAST``; its result is read from ``RESULT``,
-and the last word from ``RESULT_LAST``. An access waits for :data:`PATIENCE` cycles where there is no room for a word
-yet, or none there; then it is refused: the word was not taken, or zero was read. Whoever waits for ``STATUS`` before
-the first word of a result never meets that. Registers are words: an access is of all 32 bits.
+and the last word from ``RESULT_LAST``. An access waits for so many cycles as ``PATIENCE`` says where there is no room
+for a word yet, or none there; then it is refused: the word was not taken, or zero was read. Whoever waits for
+``STATUS`` before the first word of a result never meets that, nor, where accesses do not wait, does who waits before
+every word. Registers are words: an access is of all 32 bits.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from rbdgen.protocol.registers import (
 )
 from rbdgen.protocol.tasks import TaskFormat
 
-TASK_VERSION = 0x1_0001
+TASK_VERSION = 0x1_0002
 """What ``VERSION`` is where tasks come by registers; where they come by streams it is
 :data:`rbdgen.protocol.registers.VERSION`."""
-PATIENCE = 255
-"""Cycles for which an access waits."""
-REGISTER_BUSES = ("axi-lite", "wishbone")
+PATIENCE = {"axi-lite": 255, "wishbone": 255, "csr": 0}
+"""Cycles for which an access waits, by the bus: that of LiteX's CSRs cannot be held."""
+REGISTER_BUSES = tuple(PATIENCE)
 """Buses of processors on which these registers can stand."""
 ROOM_BITS = 16
 """Of each half of ``CAPACITY``."""
@@ -46,6 +47,7 @@ class TaskRegister(IntEnum):
     RESULTS = 0x18
     REFUSED = 0x1C
     EPOCH = 0x20
+    PATIENCE = 0x24
     TASK = 0x30
     TASK_LAST = 0x34
     RESULT = 0x38
@@ -113,10 +115,11 @@ def check_words(name: str, tasks: TaskFormat) -> None:
 
 
 def task_register_map(
-    tasks: TaskFormat | None = None, identity: bytes | None = None
+    tasks: TaskFormat | None = None, identity: bytes | None = None, bus: str | None = None
 ) -> tuple[RegisterEntry, ...]:
-    """All registers, by address: of a design whose ``tasks`` and identity are given, or of any."""
+    """All registers, by address: of a design whose ``tasks``, identity and bus are given, or of any."""
     room = None if tasks is None else room_of(tasks)
+    patience = None if bus is None else PATIENCE[bus]
     read, write, both = Access.READ, Access.WRITE, Access.READ_WRITE
     capacity = "Words of the longest task (low half) and of the longest result (high half)"
     return (
@@ -132,6 +135,9 @@ def task_register_map(
             TaskRegister.EPOCH,
             both,
             "Zero after a reset: firmware that wrote a number knows by it that none came since",
+        ),
+        constant(
+            TaskRegister.PATIENCE, "Cycles for which an access waits before it is refused", patience
         ),
         number(TaskRegister.TASK, write, "A word of a task"),
         number(TaskRegister.TASK_LAST, write, "The last word of a task"),

@@ -1,8 +1,9 @@
 """A soft core in simulation with an accelerator on its bus: real firmware, compiled for RISC-V, calls it.
 
 PicoRV32 or VexRiscv, as packages on PyPI have their Verilog, memory, the accelerator behind its shell of registers on
-a Wishbone bus, and a mailbox by which firmware and this process exchange bytes (``soft_core.v``), compiled by
-Verilator. A read of the mailbox takes no simulated time but for some cycles, however long this process takes.
+a Wishbone bus or as LiteX's CSRs, and a mailbox by which firmware and this process exchange bytes (``soft_core.v``),
+compiled by Verilator. A read of the mailbox takes no simulated time but for some cycles, however long this process
+takes.
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ def core_source(core: str) -> Path:
     return Path(found.origin).parent / file
 
 
-def build_soft_core(core: str, sources: Sequence[Path], shell: str, directory: Path) -> Path:
-    """The program of a soft core with the module ``shell`` of ``sources`` on its bus, as of
-    :func:`rbdgen_sim.device.build_device`."""
+def build_soft_core(
+    core: str, sources: Sequence[Path], shell: str, directory: Path, bus: str = "wishbone"
+) -> Path:
+    """The program of a soft core with the module ``shell`` of ``sources`` on its ``bus``, ``wishbone`` or ``csr``, as
+    of :func:`rbdgen_sim.device.build_device`."""
     directory.mkdir(parents=True, exist_ok=True)
     text = (_HERE / "soft_core.v").read_text(encoding="utf-8").replace("ACCELERATOR", shell)
-    if core == "vexriscv":
-        text = "`define VEXRISCV\n" + text
+    for macro, holds in (("VEXRISCV", core == "vexriscv"), ("CSR", bus == "csr")):
+        text = f"`define {macro}\n" * holds + text
     top = directory / "soft_core.v"
     top.write_text(text, encoding="utf-8")
     return build_device([top, core_source(core), *sources], "soft_core", directory)

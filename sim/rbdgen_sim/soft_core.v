@@ -1,5 +1,6 @@
 // A soft core with memory, an accelerator's shell of registers on its bus (ACCELERATOR), and a mailbox, through which its
-// firmware and a host exchange bytes. CORE is picorv32 or vexriscv.
+// firmware and a host exchange bytes. The core is a picorv32, or a vexriscv if VEXRISCV is defined; the shell is on
+// Wishbone, or if CSR is defined behind a bridge and a bank as LiteX's are.
 //
 // 0x00000000  memory, which has the file that +firmware= names at first
 // 0x90000000  the accelerator's registers
@@ -64,11 +65,28 @@ module soft_core(
     end
   end
 
+`ifdef CSR
+  // a cycle of access, and one in which the bank's register has what was read
+  reg accessed = 0;
+  reg [31:0] bank = 0;
+  wire [31:0] csr_read;
+  wire access = valid && registers && !accessed;
+  assign ack = accessed, err = 0, shell_read = bank;
+  always @(posedge clk) begin
+    accessed <= access && !rst;
+    bank <= csr_read;
+  end
+  ACCELERATOR shell(
+    .clk(clk), .rst(rst), .irq(interrupt), .csr_adr(address[7:2]), .csr_we(access && strobes != 0),
+    .csr_re(access && strobes == 0), .csr_dat_w(wdata), .csr_dat_r(csr_read)
+  );
+`else
   ACCELERATOR shell(
     .clk(clk), .rst(rst), .irq(interrupt), .wb_adr(address[7:2]), .wb_dat_w(wdata), .wb_dat_r(shell_read),
     .wb_sel(4'hf), .wb_cyc(valid && registers), .wb_stb(valid && registers), .wb_we(strobes != 0), .wb_ack(ack),
     .wb_err(err)
   );
+`endif
 
 `ifdef VEXRISCV
   // the standard VexRiscv has caches, which fetch lines in bursts whose words are acknowledged one by one

@@ -1,8 +1,9 @@
-"""The LiteX module of the shell of registers in real SoCs: the example of its docstring, on both of its buses and on
+"""The LiteX module of the shell of registers in real SoCs: the example of its docstring, on all of its buses and on
 LiteX's own, by a host that sends a task through it."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from litex.build.generic_platform import Pins
 from litex.build.sim import SimPlatform
+from litex.soc.integration.export import get_csr_header
 
 from rbdgen import Design
 from rbdgen.emulation import bit_true_shell
@@ -19,7 +21,7 @@ from rbdgen.report.design import design_identity
 from rbdgen_hw.emit import design_verilog
 from rbdgen_hw.packaging import register_core_of, register_ip_files
 from tests.conftest import design
-from tests.hw.test_litex import TOP, hosted, simulate, soc_class, verilog_of
+from tests.hw.test_litex import TOP, hosted, simulate, soc_class
 
 VERSION = "1.2.3"
 SOCS = [(bus, standard) for bus in REGISTER_BUSES for standard in ("wishbone", "axi-lite")]
@@ -77,25 +79,41 @@ def packets(d: Design) -> tuple[list[int], list[int]]:
 
 
 def script(base: int, entries: tuple[RegisterEntry, ...], task: list[int], answers: int) -> str:
-    """What a bench does: read what never changes, ask for an interrupt, send a task, wait, read its answer."""
+    """What a bench does: read what never changes, ask for an interrupt, send a task, wait, read its answer. It asks for
+    room and for words before each access, as not every bus waits for them."""
     lines = [f"transfer(0, {base + e.address}, 0, 1);" for e, _ in constants(entries)]
     lines.append(f"transfer(1, {base + TaskRegister.INTERRUPTS}, {int(Status.RESULT)}, 1);")
+    told = f"transfer(0, {base + TaskRegister.STATUS}, 0, 0);"
     for k, word in enumerate(task):
         at = TaskRegister.TASK_LAST if k + 1 == len(task) else TaskRegister.TASK
+        lines.append(f"do {told} while (!value[2]);")
         lines.append(f"transfer(1, {base + at}, 32'h{word:x}, 1);")
     lines.append("wait (irq);")
     for k in range(answers):
         at = TaskRegister.RESULT_LAST if k + 1 == answers else TaskRegister.RESULT
+        lines.append(f"do {told} while (!value[0]);")
         lines.append(f"transfer(0, {base + at}, 0, 1);")
     lines.append(f"transfer(0, {base + TaskRegister.REFUSED}, 0, 1);")
     return "\n".join(lines)
 
 
-def soc_verilog(made: type, chip: Any, standard: str, name: str) -> tuple[str, int]:
-    """Verilog of the example's SoC with a host on it; and where the registers begin."""
+def soc_verilog(
+    made: type, chip: Any, standard: str, name: str, entries: tuple[RegisterEntry, ...]
+) -> tuple[str, int]:
+    """Verilog of the example's SoC with a host on it; and where the registers begin, by LiteX's header in C where it
+    has them among its CSRs."""
     soc = hosted(made, chip, standard)
     soc.comb += chip.request("dynamics_irq").eq(soc.dynamics.irq)
-    return verilog_of(soc, chip, name)
+    soc.finalize()
+    text = str(chip.get_verilog(soc, name=name))
+    if "dynamics" in soc.bus.regions:
+        return text, soc.bus.regions["dynamics"].origin
+    header = get_csr_header(soc.csr.regions, soc.constants, with_csr_base_define=False)
+    found = dict(re.findall(r"#define (CSR_DYNAMICS_\w+) (0x[0-9a-f]+)L", header))
+    base = int(found["CSR_DYNAMICS_BASE"], 16)
+    for entry in entries:
+        assert int(found[f"CSR_DYNAMICS_{entry.name}_ADDR"], 16) == base + entry.address
+    return text, base
 
 
 @pytest.mark.thorough
@@ -113,7 +131,7 @@ def test_the_example_answers_on_every_bus(accelerator: Design, tmp_path: Path) -
             (folder / name).write_text(text, encoding="utf-8")
         made = soc_class(folder, f"{core.name}_litex")
         chip = SimPlatform("SIM", [("sys_clk", 0, Pins(1)), ("dynamics_irq", 0, Pins(1))])
-        soc, base = soc_verilog(made, chip, standard, f"soc_{number}")
+        soc, base = soc_verilog(made, chip, standard, f"soc_{number}", core.registers)
         own = {Path(source[0]) for source in chip.sources}
         assert {source.name for source in own} == {*core.files}
         sources |= {s for s in own if s.name not in {t.name for t in sources}}

@@ -65,36 +65,42 @@ def check(core: SoftCore, expected: Driver) -> list[int]:
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("core", few(list(CORES), "picorv32"))
-def test_firmware_calls_an_engine(core: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "soc",
+    few([*((core, "wishbone") for core in CORES), ("vexriscv", "csr")], ("picorv32", "wishbone")),
+    ids="-".join,
+)
+def test_firmware_calls_an_engine(soc: tuple[str, str], tmp_path: Path) -> None:
+    core, bus = soc
     d = design("pendulum2", functions=("id", "m"), machine="engine", word=32)
     manifest = manifest_of(d)
     texts = {
         "engine.v": design_verilog(d),
-        "shell.v": registers_verilog(d, manifest.identity, "wishbone"),
+        "shell.v": registers_verilog(d, manifest.identity, bus),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     sources = [tmp_path / name for name in texts]
-    made = build_soft_core(core, sources, f"{d.name}_wishbone", tmp_path / "build")
+    made = build_soft_core(core, sources, f"{d.name}_{bus}", tmp_path / "build", bus)
     with SoftCore(made, firmware(manifest, tmp_path)) as running:
         cycles = check(running, bit_true(d))
     # none is the first to be much slower than another, and the core does little beside
     assert max(cycles[1:]) < 4000
 
 
-@pytest.fixture(scope="module")
-def resident(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=few(["wishbone", "csr"], "wishbone"))
+def resident(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A soft core with an engine without a program."""
+    bus = request.param
     work = tmp_path_factory.mktemp("resident")
     texts = {
         "engine.v": engine_verilog(ENGINE),
-        "shell.v": registers_verilog(ENGINE, ENGINE.identity, "wishbone"),
+        "shell.v": registers_verilog(ENGINE, ENGINE.identity, bus),
     }
     for name, text in texts.items():
         (work / name).write_text(text, encoding="utf-8")
     sources = [work / name for name in texts]
-    return build_soft_core("picorv32", sources, f"{ENGINE.name}_wishbone", work / "build")
+    return build_soft_core("picorv32", sources, f"{ENGINE.name}_{bus}", work / "build", bus)
 
 
 @pytest.fixture(scope="module")

@@ -57,8 +57,8 @@ def register_core_of(
 ) -> Core:
     """The shell of registers on a ``bus`` of :data:`rbdgen_hw.shells.registers.BUSES`, likewise."""
     shell = RegisterShell(design, identity, bus)
-    entries = task_register_map(design.tasks, identity)
-    # Wishbone is none of the buses that Vivado's descriptions have
+    entries = task_register_map(design.tasks, identity, bus)
+    # the others are none of the buses that Vivado's descriptions have
     buses = REGISTERS if bus == "axi-lite" else {}
     name = register_name(design.name, bus)
     return _core(design, name, shell, buses, entries, version, part, ())

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rbdgen.protocol.registers import RegisterEntry
+from rbdgen_hw.shells.registers import BUSES
 
 VENDOR = "rbdgen"
 LIBRARY = "accelerators"
@@ -59,7 +60,7 @@ class Core:
 
 def register_port(core: Core) -> str:
     """The bus that has the registers."""
-    return "s_axi" if "s_axi" in core.buses else "wb"
+    return next(port for *_, port in BUSES.values() if core.bus(port))
 
 
 STREAMS = {"s_axis": "slave", "m_axis": "master", "s_axi": "slave"}

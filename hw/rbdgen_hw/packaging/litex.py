@@ -1,9 +1,11 @@
 """A wrapper for LiteX: the core as a module to hang into a SoC, with stream endpoints and an AXI4-Lite bus, or with
-registers alone on either bus and an interrupt."""
+registers alone, on either bus of its own or among LiteX's CSRs, and an interrupt."""
 
 from __future__ import annotations
 
-from rbdgen.protocol.registers import ADDRESS_BITS
+from collections.abc import Mapping
+
+from rbdgen.protocol.registers import ADDRESS_BITS, REGISTER_BITS, Access
 from rbdgen_hw.packaging.core import Core, Port, python_literal, register_port
 
 _WRAPPER = '''\
@@ -132,12 +134,84 @@ _WISHBONE = (
     ('i_clk=ClockSignal("sys")', 'i_rst=ResetSignal("sys")'),
 )
 
+_CSRS = '''\
+{summary}
+
+import os
+
+from litex.gen import LiteXModule, Reduce
+from litex.soc.interconnect.csr import CSR
+from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel
+from migen import ClockSignal, Instance, Mux, ResetSignal, Signal
+
+REGISTERS = (
+{registers}
+)
+"""CSRs by number, and which of them are only read."""
+
+
+class {module}(LiteXModule):
+    """Tasks and results go through CSRs, which are numbered as the core's registers are: the driver begins at LiteX's
+    CSR_DYNAMICS_BASE. They have {bits} bits, LiteX's default (``csr_data_width``). ``irq`` is high while an interrupt
+    is asked for, and ``ev`` has it for a processor of LiteX's::
+
+        from litex.soc.integration.soc_core import SoCMini
+
+        from {name}_litex import {module}
+
+        class SoC(SoCMini):
+            def __init__(self, platform, clk_freq, **kwargs):
+                super().__init__(platform, clk_freq, **kwargs)
+                self.dynamics = {module}(platform)
+                if self.irq.enabled:
+                    self.irq.add("dynamics", use_loc_if_exists=True)
+    """
+
+    def __init__(self, platform):
+        self.irq = Signal()
+        self.ev = EventManager()
+        self.ev.result = EventSourceLevel()
+        self.ev.finalize()
+        self.comb += self.ev.result.trigger.eq(self.irq)
+        # the bank has decoded the bus's address: what is asked of a register is so of its number
+        adr, we, re = Signal({address}), Signal(), Signal()
+        dat_w, dat_r = Signal({bits}), Signal({bits})
+        numbers, writes, reads = [], [], []
+        for number, name, read_only in REGISTERS:
+            register = CSR({bits}, name=name, n=number)
+            register.read_only = read_only
+            setattr(self, name, register)
+            self.comb += register.w.eq(dat_r)
+            asked = register.re | register.we
+            numbers.append(Mux(asked, number, 0))
+            writes.append(register.re)
+            reads.append(register.we)
+        self.comb += [
+            adr.eq(Reduce("OR", numbers)),
+            we.eq(Reduce("OR", writes)),
+            re.eq(Reduce("OR", reads)),
+            # the bank gives all of them what is written to one
+            dat_w.eq(self.task.r),
+        ]
+        here = os.path.dirname(os.path.abspath(__file__))
+{sources}
+        self.specials += Instance(
+            "{name}",
+            i_clk=ClockSignal("sys"),
+            i_rst=ResetSignal("sys"),
+            o_irq=self.irq,
+{pins}
+        )
+'''
+
 
 def litex_registers(core: Core, bus: str) -> str:
     """Text of the Python file of the wrapper with registers on a ``bus`` of
     :data:`rbdgen_hw.shells.registers.BUSES`."""
     sources = [f'        platform.add_source(os.path.join(here, "{name}"))' for name in core.files]
-    port = register_port(core)
+    port = core.bus(register_port(core))
+    if bus == "csr":
+        return _litex_csrs(core, port, "\n".join(sources))
     pin = {"axi-lite": _lite_pin, "wishbone": _wishbone_pin}[bus]
     imported, interface, clocks = {"axi-lite": _AXI_LITE, "wishbone": _WISHBONE}[bus]
     return _REGISTERS.format(
@@ -149,7 +223,28 @@ def litex_registers(core: Core, bus: str) -> str:
         bus=interface,
         sources="\n".join(sources),
         clocks="\n".join(f"            {clock}," for clock in clocks),
-        pins="\n".join(pin(name, own) for name, own in core.bus(port).items()),
+        pins="\n".join(pin(name, own) for name, own in port.items()),
+    )
+
+
+def _litex_csrs(core: Core, port: Mapping[str, Port], sources: str) -> str:
+    """Text of the wrapper whose registers are CSRs."""
+    registers = [
+        f'    ({e.address * 8 // REGISTER_BITS}, "{e.name.lower()}", {e.access == Access.READ}),'
+        for e in core.registers
+    ]
+    pins = [
+        f"            {'o' if own.out else 'i'}_{own.name}={name}," for name, own in port.items()
+    ]
+    return _CSRS.format(
+        summary=python_literal(f"LiteX module of {core.name}: {core.summary}."),
+        module=module_name(core),
+        name=core.name,
+        registers="\n".join(registers),
+        bits=REGISTER_BITS,
+        address=port["adr"].width,
+        sources=sources,
+        pins="\n".join(pins),
     )
 
 

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The shell of registers (:mod:`rbdgen.protocol.task_registers`): a processor writes tasks and reads results word by
-word, on its AXI4-Lite or Wishbone bus.
+word, on its AXI4-Lite or Wishbone bus, or as CSRs of LiteX.
 
 One block of registers stands behind a plain bus of the shell's own; a bus of a processor's is a thin adapter to that.
 The accelerator has a reset that the host gives, as packets' lengths are known to the host alone.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, Signature
 
 from rbdgen.protocol.registers import ADDRESS_BITS, REGISTER_BITS, Access, constants
@@ -42,8 +42,8 @@ PLAIN = Signature(
         "read": In(REGISTER_BITS),
     }
 )
-"""The shell's own bus, from its master: an access is held until ``done``, which is high for a cycle; ``error`` and what
-was ``read`` stand from then until the next access."""
+"""The shell's own bus, from its master: an access is held until ``done``, and is another one in the next cycle.
+``error`` and what was ``read`` stand beside ``done``."""
 WISHBONE = Signature(
     {
         "adr": Out(WORD_BITS),
@@ -58,18 +58,33 @@ WISHBONE = Signature(
     }
 )
 """Wishbone B4, classic cycles, with the address in words, from its master."""
+CSR = Signature(
+    {
+        "adr": Out(WORD_BITS),
+        "we": Out(1),
+        "re": Out(1),
+        "dat_w": Out(REGISTER_BITS),
+        "dat_r": In(REGISTER_BITS),
+    }
+)
+"""CSRs of LiteX, from their bank, by the number of a register: an access is a cycle of ``we`` or ``re``, and what is
+read stands in the same cycle, as the bank has a register for it."""
 WRITABLE = [e.address for e in task_register_map() if e.access != Access.READ]
 """Registers that are written."""
 
 
 class RegisterBlock(SharedComponent):
     """Registers behind ``bus``, words of tasks to ``o``, words of results from ``i``; ``forget`` resets whatever is
-    there. ``fixed`` are the values of registers that never change, by address."""
+    there. ``fixed`` are the values of registers that never change, by address; an access waits for ``patience``
+    cycles."""
 
     module_name = "block"
 
-    def __init__(self, fixed: Mapping[int, int], task_bits: int, result_bits: int) -> None:
+    def __init__(
+        self, fixed: Mapping[int, int], task_bits: int, result_bits: int, patience: int
+    ) -> None:
         self.fixed = fixed
+        self.patience = patience
         super().__init__(
             {
                 "bus": In(PLAIN),
@@ -86,24 +101,20 @@ class RegisterBlock(SharedComponent):
         # a word in each direction waits in a register: nothing of the bus is far away
         full, there = Signal(), Signal()
         word = Signal(len(self.i.payload), reset_less=True)
-        waited, waits, acts = Signal(range(PATIENCE + 1)), Signal(), Signal()
+        waited, waits, acts = Signal(range(self.patience + 1)), Signal(), Signal()
         tasks, results = self._for(TaskRegister.TASK), self._for(TaskRegister.RESULT)
         last = bus.address[0]
         for_task, for_result = Signal(), Signal()
-        asked = Signal()
         m.d.comb += [
-            asked.eq(bus.valid & ~bus.done),
             for_task.eq(tasks & bus.write),
             for_result.eq(results & ~bus.write),
             waits.eq((for_task & full) | (for_result & ~there)),
-            acts.eq(asked & (~waits | (waited == PATIENCE))),
+            acts.eq(bus.valid & (~waits | (waited == self.patience))),
+            bus.done.eq(acts),
             self.o.valid.eq(full),
             self.i.ready.eq(~there),
         ]
-        m.d.sync += [
-            waited.eq(Mux(asked & waits & ~acts, waited + 1, 0)),
-            bus.done.eq(acts),
-        ]
+        m.d.sync += waited.eq(Mux(bus.valid & waits & ~acts, waited + 1, 0))
         refused, enters, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
             refused.eq(acts & waits),
@@ -152,7 +163,7 @@ class RegisterBlock(SharedComponent):
             values[register] = counter
         with m.If(self.forget):
             m.d.sync += [full.eq(0), there.eq(0), epoch.eq(0)]
-        self._answer(m, acts, values | {TaskRegister.EPOCH: epoch}, Mux(there, word, 0))
+        self._answer(m, values | {TaskRegister.EPOCH: epoch}, Mux(there, word, 0))
         return m
 
     def _is(self, register: TaskRegister) -> Value:
@@ -163,31 +174,37 @@ class RegisterBlock(SharedComponent):
         """The access is to this register or that of the last word, which follows it."""
         return self.bus.address[1:] == register >> 3
 
-    def _answer(
-        self, m: Module, acts: Value, values: Mapping[TaskRegister, Value], word: Value
-    ) -> None:
+    def _answer(self, m: Module, values: Mapping[TaskRegister, Value], word: Value) -> None:
         """What is read, and whether there is a register that can be."""
         bus = self.bus
-        found, writable = Signal(REGISTER_BITS), Signal()
-        readable = Signal()
+        writable, readable = Signal(), Signal()
         with m.Switch(bus.address):
             for register, value in values.items():
                 with m.Case(register >> 2):
-                    m.d.comb += [found.eq(value), readable.eq(1)]
+                    m.d.comb += [bus.read.eq(value), readable.eq(1)]
             for address, value in self.fixed.items():
                 with m.Case(address >> 2):
-                    m.d.comb += [found.eq(value), readable.eq(1)]
+                    m.d.comb += [bus.read.eq(value), readable.eq(1)]
             with m.Case(TaskRegister.RESULT >> 2, TaskRegister.RESULT_LAST >> 2):
-                m.d.comb += [found.eq(word), readable.eq(1)]
+                m.d.comb += [bus.read.eq(word), readable.eq(1)]
             with m.Case(TaskRegister.CONTROL >> 2):
                 m.d.comb += readable.eq(1)
         with m.Switch(bus.address), m.Case(*(register >> 2 for register in WRITABLE)):
             m.d.comb += writable.eq(1)
-        with m.If(acts):
-            m.d.sync += [
-                bus.read.eq(found),
-                bus.error.eq(~Mux(bus.write, writable, readable)),
-            ]
+        m.d.comb += bus.error.eq(~Mux(bus.write, writable, readable))
+
+
+def _answered(
+    m: Module, plain: wiring.PureInterface, asked: Value
+) -> tuple[Signal, Signal, Signal]:
+    """Have the access that is ``asked`` for, and what came of it a cycle later, so that nothing of the bus is far from
+    a register: that it is done, for a cycle; an error; and what was read, until the next access."""
+    done, error, read = Signal(), Signal(), Signal(REGISTER_BITS)
+    m.d.comb += plain.valid.eq(asked & ~done)
+    m.d.sync += done.eq(plain.done)
+    with m.If(plain.done):
+        m.d.sync += [error.eq(plain.error), read.eq(plain.read)]
+    return done, error, read
 
 
 class AxiLiteAdapter(SharedComponent):
@@ -202,6 +219,7 @@ class AxiLiteAdapter(SharedComponent):
         m = Module()
         bus, plain = self.bus, self.plain
         writing, under_way = Signal(), Signal()
+        done, error, given = _answered(m, plain, under_way)
         write, read = bus.awvalid & bus.wvalid, bus.arvalid
         answered = bus.bvalid | bus.rvalid
         with m.If(~under_way):
@@ -210,20 +228,19 @@ class AxiLiteAdapter(SharedComponent):
                 writing.eq(Mux(writing, write & ~read, write)),
                 under_way.eq((write | read) & ~answered),
             ]
-        with m.Elif(plain.done):
+        with m.Elif(done):
             m.d.sync += [under_way.eq(0), bus.bvalid.eq(writing), bus.rvalid.eq(~writing)]
         address = Mux(writing, bus.awaddr, bus.araddr)
         m.d.comb += [
-            plain.valid.eq(under_way),
             plain.write.eq(writing),
             plain.address.eq(address[2:]),
             plain.data.eq(bus.wdata),
-            bus.awready.eq(plain.done & writing),
-            bus.wready.eq(plain.done & writing),
-            bus.arready.eq(plain.done & ~writing),
-            bus.rdata.eq(plain.read),
-            bus.rresp.eq(Mux(plain.error, SLVERR, OKAY)),
-            bus.bresp.eq(Mux(plain.error, SLVERR, OKAY)),
+            bus.awready.eq(done & writing),
+            bus.wready.eq(done & writing),
+            bus.arready.eq(done & ~writing),
+            bus.rdata.eq(given),
+            bus.rresp.eq(Mux(error, SLVERR, OKAY)),
+            bus.bresp.eq(Mux(error, SLVERR, OKAY)),
         ]
         with m.If(bus.bvalid & bus.bready):
             m.d.sync += bus.bvalid.eq(0)
@@ -244,19 +261,44 @@ class WishboneAdapter(SharedComponent):
         m = Module()
         bus, plain = self.bus, self.plain
         asked = bus.cyc & bus.stb
+        done, error, given = _answered(m, plain, asked)
         m.d.comb += [
-            plain.valid.eq(asked),
             plain.write.eq(bus.we),
             plain.address.eq(bus.adr),
             plain.data.eq(bus.dat_w),
-            bus.dat_r.eq(plain.read),
-            bus.ack.eq(asked & plain.done & ~plain.error),
-            bus.err.eq(asked & plain.done & plain.error),
+            bus.dat_r.eq(given),
+            bus.ack.eq(asked & done & ~error),
+            bus.err.eq(asked & done & error),
         ]
         return m
 
 
-BUSES = {"axi-lite": (AxiLiteAdapter, LITE, "s_axi"), "wishbone": (WishboneAdapter, WISHBONE, "wb")}
+class CsrAdapter(SharedComponent):
+    """The CSRs of a bank of LiteX's, whose accesses take a cycle each, whatever comes of them."""
+
+    module_name = "csr"
+
+    def __init__(self) -> None:
+        super().__init__({"bus": In(CSR), "plain": Out(PLAIN)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bus, plain = self.bus, self.plain
+        m.d.comb += [
+            plain.valid.eq(bus.we | bus.re),
+            plain.write.eq(bus.we),
+            plain.address.eq(bus.adr),
+            plain.data.eq(bus.dat_w),
+            bus.dat_r.eq(plain.read),
+        ]
+        return m
+
+
+BUSES = {
+    "axi-lite": (AxiLiteAdapter, LITE, "s_axi"),
+    "wishbone": (WishboneAdapter, WISHBONE, "wb"),
+    "csr": (CsrAdapter, CSR, "csr"),
+}
 """The buses of processors by name: the adapter, what the bus is, and what its ports begin with."""
 
 
@@ -266,7 +308,7 @@ def register_name(name: str, bus: str) -> str:
 
 
 class RegisterShell(SharedComponent):
-    """Port ``s_axi`` or ``wb`` of a processor's ``bus``, and ``irq``, high while an interrupt is asked for.
+    """Port ``s_axi``, ``wb`` or ``csr`` of a processor's ``bus``, and ``irq``, high while an interrupt is asked for.
 
     ConfigError for an accelerator whose packets do not go word by word."""
 
@@ -276,15 +318,16 @@ class RegisterShell(SharedComponent):
         check_words(design.name, design.tasks)
         self.design = design
         self.identity = identity
+        self.bus = bus
         self.adapter, self.outside, self.port = BUSES[bus]
         super().__init__({self.port: In(self.outside), "irq": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         tasks = self.design.tasks
-        entries = task_register_map(tasks, self.identity)
+        entries = task_register_map(tasks, self.identity, self.bus)
         fixed = {entry.address: value for entry, value in constants(entries)}
-        block = RegisterBlock(fixed, tasks.task.row_bits, tasks.result.row_bits)
+        block = RegisterBlock(fixed, tasks.task.row_bits, tasks.result.row_bits, PATIENCE[self.bus])
         adapter = self.adapter()
         instantiate(m, platform, "block", block)
         instantiate(m, platform, "adapter", adapter)
