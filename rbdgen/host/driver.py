@@ -26,6 +26,7 @@ from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, progr
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.payloads import Payloads
 from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.register_link import RegisterLink
 from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
@@ -115,7 +116,7 @@ class Driver:
     def __init__(
         self,
         manifest: Manifest,
-        link: ByteLink | StreamLink | DatagramLink,
+        link: ByteLink | StreamLink | DatagramLink | RegisterLink,
         progress: Progress = lambda done, total: None,
         flags: str = "warn",
         program: Program | None = None,

@@ -12,6 +12,7 @@ from rbdgen.host.exchanges import DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Access, Pro
 from rbdgen.host.held import quietly
 from rbdgen.host.manifest import programs_tasks
 from rbdgen.host.programs import Program, Programs, read_program
+from rbdgen.host.register_link import RegisterDevice, RegisterLink
 from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
 from rbdgen.host.udp import DatagramLink, UdpPort
@@ -22,7 +23,9 @@ from rbdgen.protocol.directory import Entry
 class Engine:
     """The engine behind ``link``. It is one user's at a time; drivers of its programs share it."""
 
-    def __init__(self, link: ByteLink | DatagramLink, progress: Progress = quietly) -> None:
+    def __init__(
+        self, link: ByteLink | DatagramLink | RegisterLink, progress: Progress = quietly
+    ) -> None:
         own = isinstance(link, ByteLink) and getattr(link.transport, "in_process", False)
         self.link, self.progress = link, progress
         self.identity = link.identified()
@@ -69,6 +72,12 @@ class Engine:
         except LinkError:
             port.close()
             raise
+
+    @classmethod
+    def registers(cls, device: RegisterDevice, seconds: float = DEFAULT_SECONDS) -> Engine:
+        """The engine behind the registers of a ``device``, which is reset: nothing is loaded. LinkError for a device
+        that has other registers."""
+        return cls(RegisterLink(device, seconds))
 
     @property
     def entries(self) -> list[Entry]:

@@ -1,6 +1,8 @@
-"""The accelerator on a Zynq board under PYNQ: DMA for tasks and results, registers for who it is.
+"""The accelerator on a Zynq board under PYNQ: DMA for tasks and results, registers for who it is; or an engine, which
+has registers only.
 
-``open_pynq("manifest.json", "bitstream.bit")`` is a :class:`rbdgen.host.driver.Driver` like any other.
+``open_pynq("manifest.json", "bitstream.bit")`` is a :class:`rbdgen.host.driver.Driver` like any other, and
+``open_engine("bitstream.bit")`` a :class:`rbdgen.host.engine.Engine`, to load robots into.
 """
 
 from __future__ import annotations
@@ -15,18 +17,38 @@ import numpy as np
 
 from rbdgen.errors import LinkError, ToolError
 from rbdgen.host.driver import Driver
+from rbdgen.host.engine import Engine
 from rbdgen.host.exchanges import DEFAULT_SECONDS, Progress, Watch
 from rbdgen.host.manifest import ManifestSource, known_manifest
 from rbdgen.host.stream_link import DEFAULT_BATCH, StreamLink
 from rbdgen.protocol.registers import Register
 
 
-class PynqDma:
+class PynqRegisters:
+    """The registers ``accelerator`` of an overlay; a :class:`rbdgen.host.register_link.RegisterDevice`."""
+
+    def __init__(self, overlay: Any) -> None:
+        self.accelerator = overlay.accelerator
+
+    def read_register(self, address: int) -> int:
+        """The register at ``address``."""
+        return self.accelerator.read(address)
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write the register at ``address``."""
+        self.accelerator.write(address, value)
+
+    def close(self) -> None:
+        """Nothing: the overlay stays."""
+
+
+class PynqDma(PynqRegisters):
     """The DMA engine ``dma`` and the registers ``accelerator`` of an overlay that ``rbdgen build`` made; a
     :class:`rbdgen.host.stream_link.StreamDevice`. ``seconds``: how long no result may leave during a transfer."""
 
     def __init__(self, pynq: Any, overlay: Any, seconds: float = DEFAULT_SECONDS) -> None:
-        self.pynq, self.dma, self.accelerator = pynq, overlay.dma, overlay.accelerator
+        super().__init__(overlay)
+        self.pynq, self.dma = pynq, overlay.dma
         self.seconds = seconds
         self.buffers: dict[str, Any] = {}
 
@@ -42,14 +64,6 @@ class PynqDma:
         for name in reversed(channels):
             self._wait(name)
         return bytes(back)
-
-    def read_register(self, address: int) -> int:
-        """The register at ``address``."""
-        return self.accelerator.read(address)
-
-    def write_register(self, address: int, value: int) -> None:
-        """Write the register at ``address``."""
-        self.accelerator.write(address, value)
 
     def _wait(self, name: str) -> None:
         """Wait for a channel. PYNQ's own waiting has no limit, and is only begun when there is nothing to wait for: it
@@ -111,12 +125,27 @@ def open_pynq(
 
     ToolError without PYNQ; ConfigError for a manifest that cannot be read; LinkError for another design's bitstream.
     """
+    pynq = _package()
+    known = known_manifest(manifest)
+    dma = PynqDma(pynq, pynq.Overlay(str(bitstream)), seconds)
+    return Driver(known, StreamLink(known, dma, batch), progress, flags)
+
+
+def open_engine(bitstream: Path | str, seconds: float = DEFAULT_SECONDS) -> Engine:
+    """Load the ``bitstream`` of a board's engine (``rbdgen flash``): the engine, without a program. No result may be
+    ``seconds`` away.
+
+    ToolError without PYNQ; LinkError for a bitstream of another kind or version.
+    """
+    pynq = _package()
+    return Engine.registers(PynqRegisters(pynq.Overlay(str(bitstream))), seconds)
+
+
+def _package() -> Any:
+    """PYNQ's package."""
     try:
-        pynq: Any = importlib.import_module("pynq")
+        return importlib.import_module("pynq")
     except ModuleNotFoundError:
         raise ToolError(
             "Python package 'pynq' is missing; use a board's PYNQ image, https://www.pynq.io"
         ) from None
-    known = known_manifest(manifest)
-    dma = PynqDma(pynq, pynq.Overlay(str(bitstream)), seconds)
-    return Driver(known, StreamLink(known, dma, batch), progress, flags)
