@@ -32,8 +32,8 @@ from rbdgen.functions.registry import common
 from rbdgen.host.driver import Driver
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import ProcessTransport
-from rbdgen_boards.board import get_board
-from rbdgen_boards.flows import obstacle
+from rbdgen_boards.board import board_names, get_board
+from rbdgen_boards.flows import get_flow, obstacle
 from rbdgen_hw.emit import axi_verilog, design_verilog, link_verilog, write_shelled
 from rbdgen_hw.packaging.fusesoc import WAIVERS, waivers, waivers_file
 from rbdgen_sim import verilator
@@ -57,6 +57,8 @@ SUMMARY_HEAD = [
 ]
 VERIFIED = "id"
 """Functions whose bitstreams' netlists are simulated."""
+ESTIMATED = ("--ii", "4")
+"""Options of what is estimated of a board without an engine."""
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
 TASKS = 10_000
@@ -96,8 +98,12 @@ def answered(
     verb: str, board: str, functions: str, options: Sequence[str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The JSON that a command of ``rbdgen`` prints of a board, or None and the last lines of its complaints."""
-    command = [sys.executable, "-m", "rbdgen", verb, ROBOT, "--board", board]
-    command += ["--functions", functions, *options, "--json"]
+    return told([verb, ROBOT, "--board", board, "--functions", functions, *options, "--json"])
+
+
+def told(arguments: Sequence[str]) -> tuple[dict[str, Any] | None, list[str]]:
+    """The same of any command."""
+    command = [sys.executable, "-m", "rbdgen", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, process_group=0) as process:
         try:
@@ -131,6 +137,35 @@ def netlists(targets: Targets) -> None:
         rows.append([board, "seconds, of those of the call", "", "", "", seconds])
     head = ["board", "netlist after", "tasks", "results that differ", "", "seconds"]
     section(f"Netlists of {ROBOT} {VERIFIED}, simulated from the pins", head, rows)
+
+
+def estimates() -> None:
+    """What Yosys's synthesis makes of the engines of boards whose tool is a vendor's, or of a pipeline where there is
+    none."""
+    rows = []
+    for name in board_names():
+        board = get_board(name)
+        if get_flow(board).needs:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            if board.engine:
+                given = ("flash", "--board", name, "--keep")
+                shape = f"engine, {board.engine['lanes']} lanes"
+            else:
+                given = ("build", ROBOT, "--board", name, "--functions", VERIFIED, *ESTIMATED)
+                shape = " ".join((ROBOT, VERIFIED, *ESTIMATED))
+            report, complaints = told([*given, "-o", folder, "--json"])
+        if report is None:
+            raise SystemExit("\n".join(complaints))
+        if report["estimate"] is None:
+            # measured, where the tool is there
+            continue
+        used = [
+            f"{r['used']} of {r['available']}" for r in report["estimate"]["resources"].values()
+        ]
+        rows.append([name, board.part, shape, *used])
+    head = ["board", "part", "what", *(name for name in board.resources)]
+    section("Estimates for boards of AMD's by Yosys's synth_xilinx, not placed", head, rows, keys=1)
 
 
 def room() -> None:
@@ -334,6 +369,7 @@ PARTS: dict[str, Part] = {
     "link": _in_folder(link),
     "axi": _in_folder(axi),
     "room": lambda *_: room(),
+    "estimates": lambda *_: estimates(),
     "bitstreams": lambda targets, args: bitstreams(targets, args.build),
     "netlists": lambda targets, _: netlists(targets),
 }

@@ -33,8 +33,9 @@ def flash(
     """The bitstream of a board's engine, in ``folder``, and the board programmed with it, if it is to be; the report.
     It comes from the package of this release's bitstreams where that is installed and has one, unless it is to be
     verified, or from the user's cache where it was made before. ``verify``: netlists run so many ``tasks`` of each of
-    some robots and must give the same bits. ConfigError where no engine is made for the board, ToolError where a tool
-    is missing or fails, a clock is not met, or a netlist differs."""
+    some robots and must give the same bits. Of a board whose vendor's tool is not there everything but the bitstream is
+    made. ConfigError where no engine is made for the board, ToolError where a tool is missing or fails, a clock is not
+    met, or a netlist differs."""
     found = None if verify else _released(board, folder, program, progress)
     if found is not None:
         return found
@@ -62,6 +63,8 @@ def flash(
             verified.require_equality(folder / ENGINE_FILE)
         if program:
             progress.stage("program the board")
+            # what programs a board of a vendor also makes its bitstream, and was seen to be there
+            assert made.bitstream is not None
             tools.programmers.load(tools.board.program, made.bitstream)
         report["programmed"] = program
         _write(report, folder)

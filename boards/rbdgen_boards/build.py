@@ -4,6 +4,7 @@ slower clocks until it is."""
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from rbdgen.report.host_rate import host_rates
 from rbdgen_boards.board import Board
 from rbdgen_boards.flow import (
     Clocking,
+    Estimate,
     Flow,
     Progress,
+    RegisterPort,
     Request,
     Routed,
     Streams,
@@ -33,11 +36,20 @@ from rbdgen_boards.flow import (
 from rbdgen_boards.flows import get_flow
 from rbdgen_boards.synthesis import NETLIST
 from rbdgen_boards.top import board_top
-from rbdgen_hw.emit import axi_verilog, design_verilog, uart_verilog, udp_verilog
+from rbdgen_hw.emit import (
+    axi_verilog,
+    design_verilog,
+    registers_verilog,
+    uart_verilog,
+    udp_verilog,
+)
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.ethernet import RGMII, Phy
+from rbdgen_hw.shells.registers import register_name
 from rbdgen_hw.top import Hardware
 
+REGISTER_BUS = "axi-lite"
+"""The bus of an engine at a processor's port."""
 RETREAT = 0.95
 """Of the clock that routing reached, what the next attempt aims at."""
 SHALLOWEST, DEEPEST = 1.05, 1.4
@@ -73,7 +85,8 @@ class Attempt:
 class BoardBuild:
     """A board's bitstream of ``design``, whose Verilog is ``verilog``: the ``clock`` in MHz that it runs at, what
     routing said, the attempts before the one that met its clock, the files by name, and what it is on a network.
-    Without the vendor's tool there is no ``routed``: everything but the bitstream is there."""
+    Without the vendor's tool there is no ``routed``: everything but the bitstream is there, and the resources are an
+    ``estimate``."""
 
     design: Design
     verilog: str
@@ -84,6 +97,7 @@ class BoardBuild:
     directory: Path
     files: tuple[str, ...]
     station: Station | None = None
+    estimate: Estimate | None = None
 
     @property
     def bitstream(self) -> Path | None:
@@ -105,7 +119,8 @@ class BoardBuild:
             "clocks": self._clocks(),
             "station": self.station.as_dict() if self.station else None,
             "attempts": [attempt.report() for attempt in self.attempts],
-            "resources": self._resources(),
+            "resources": resources_report(self.board, self.routed),
+            "estimate": estimate_report(self.board, self.estimate),
             "critical_path": list(routed.critical_path) if routed else [],
             "assumptions": [asdict(stated) for stated in routed.assumptions] if routed else [],
             "bitstream": str(self.bitstream) if self.bitstream else None,
@@ -138,14 +153,6 @@ class BoardBuild:
             for port, mhz in reached.items()
         }
 
-    def _resources(self) -> dict[str, dict[str, int | None]]:
-        """Of each of the board's resources, what is used and what there is."""
-        used = self.routed.used if self.routed else {}
-        return {
-            name: {"used": used.get(name), "available": total}
-            for name, total in self.board.resources.items()
-        }
-
     def _microseconds(self, clock: float) -> dict[str, dict[str, float]]:
         """Each function's interval and latency in µs at ``clock`` MHz."""
         design = self.design
@@ -156,6 +163,29 @@ class BoardBuild:
             }
             for name in design.network.functions
         }
+
+
+Used = dict[str, dict[str, int | None]]
+"""Of each of a board's resources, what is ``used`` and what is ``available``."""
+
+
+def resources_report(board: Board, routed: Routed | None) -> Used:
+    """What routing says of a board's resources, as reports have it."""
+    return _of_board(board, routed.used if routed else {})
+
+
+def estimate_report(board: Board, estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate of a board's resources, as reports have it: ``by`` what, and the ``resources``."""
+    if estimate is None:
+        return None
+    return {"by": estimate.by, "resources": _of_board(board, estimate.used)}
+
+
+def _of_board(board: Board, used: Mapping[str, int]) -> Used:
+    return {
+        name: {"used": used.get(name), "available": total}
+        for name, total in board.resources.items()
+    }
 
 
 def fit(design: Design, board: Board, given: bool) -> Design:
@@ -334,17 +364,22 @@ def _attempt(
     verilog = design_verilog(design)
     identity = design_identity(design, verilog, release())
     made = run_flow(design, verilog, identity, board, aim, seed, work, progress, addresses)
-    return BoardBuild(design, verilog, board, made.clock, made.routed, (), work, (), made.station)
+    return BoardBuild(
+        *(design, verilog, board, made.clock, made.routed, (), work, ()),
+        station=made.station,
+        estimate=made.estimate,
+    )
 
 
 @dataclass(frozen=True)
 class Run:
     """What a run of a board's flow gave: the ``clock`` in MHz that the bitstream has, what was ``routed``, if its tools
-    are all there, and what it is on a network."""
+    are all there, what it is on a network, and the resources as an ``estimate`` where nothing was routed."""
 
     clock: float
     routed: Routed | None
     station: Station | None
+    estimate: Estimate | None
 
 
 def run_flow(
@@ -376,12 +411,13 @@ def run_flow(
         streams,
     )
     routed = _routed(flow, request, work, progress)
+    estimate = flow.estimate(request, progress) if routed is None else None
     # a result from the cache comes without them
     for file, text in sources.items():
         (work / file).write_text(text, encoding="utf-8")
     # the flow keeps what simulations need of it
     (work / NETLIST).unlink(missing_ok=True)
-    return Run(clocking.megahertz, routed, own)
+    return Run(clocking.megahertz, routed, own, estimate)
 
 
 def _sources(
@@ -391,9 +427,14 @@ def _sources(
     clocking: Clocking,
     identity: bytes,
     own: Station | None,
-) -> tuple[dict[str, str], Streams | None]:
-    """The Verilog files of ``design`` in the board's shell by name, and the streams of an AXI shell."""
+) -> tuple[dict[str, str], Streams | RegisterPort | None]:
+    """The Verilog files of ``design`` in the board's shell by name, and what a system around an AXI shell reaches it
+    by: streams, or the registers of an engine whose programs come by them."""
     sources = {f"{design.name}.v": verilog}
+    if board.shell == "axi" and design.tasks.resident:
+        shell = register_name(design.name, REGISTER_BUS)
+        sources[f"{shell}.v"] = registers_verilog(design, identity, REGISTER_BUS)
+        return sources, RegisterPort(shell)
     if board.shell == "axi":
         shell = f"{design.name}_axi"
         sources[f"{shell}.v"] = axi_verilog(design, identity)

@@ -13,8 +13,15 @@ from rbdgen.machines.engine.core import LANES, WIDTHS, Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.protocol.links import Addresses, Station
 from rbdgen_boards.board import Board, board_names, get_board
-from rbdgen_boards.build import RETREAT, Attempt, check_replaceable, run_flow
-from rbdgen_boards.flow import Progress, Routed, forget_routed
+from rbdgen_boards.build import (
+    RETREAT,
+    Attempt,
+    check_replaceable,
+    estimate_report,
+    resources_report,
+    run_flow,
+)
+from rbdgen_boards.flow import Estimate, Progress, Routed, forget_routed
 from rbdgen_boards.flows import get_flow
 from rbdgen_hw.emit import engine_verilog
 
@@ -47,25 +54,29 @@ def board_engine(board: Board) -> Resident:
 @dataclass(frozen=True)
 class EngineBuild:
     """The bitstream of a board's ``engine``: the ``clock`` in MHz that it runs at, what routing said, and the attempts
-    before; the ``directory`` with it, and what it is on a network."""
+    before; the ``directory`` with it, and what it is on a network. Without the vendor's tool there is no ``routed``:
+    everything but the bitstream is there, and the resources are an ``estimate``."""
 
     engine: Resident
     board: Board
     clock: float
-    routed: Routed
+    routed: Routed | None
     attempts: Sequence[Attempt]
     directory: Path
     station: Station | None
+    estimate: Estimate | None = None
 
     @property
-    def bitstream(self) -> Path:
-        """The bitstream."""
-        return self.directory / self.routed.bitstream
+    def bitstream(self) -> Path | None:
+        """The bitstream, if there is one."""
+        return self.directory / self.routed.bitstream if self.routed else None
 
     @property
     def unmet(self) -> list[str]:
         """Clocks that place and route did not reach, in words."""
         board, routed = self.board, self.routed
+        if routed is None:
+            return []
         told = [
             f"{port} reached {mhz:.1f} of {board.clocks[port]:g} MHz"
             for port, mhz in routed.missed(board).items()
@@ -76,11 +87,12 @@ class EngineBuild:
 
     def withdraw(self) -> None:
         """Take the bitstream away, from the cache too."""
-        self.bitstream.unlink()
-        forget_routed(self.routed.kept)
+        if self.routed is not None:
+            (self.directory / self.routed.bitstream).unlink()
+            forget_routed(self.routed.kept)
 
     def report(self) -> dict[str, Any]:
-        """What is known of it."""
+        """What is known of it. ``clock_mhz`` is what routing allows, without routing what was asked for."""
         core, routed = self.engine.core, self.routed
         return {
             "board": self.board.name,
@@ -92,19 +104,19 @@ class EngineBuild:
                 "depth": core.depth,
                 "results": core.results,
             },
-            "clock_mhz": round(routed.achieved, 2),
+            "clock_mhz": round(routed.achieved if routed else self.clock, 2),
             "running_clock_mhz": self.clock,
-            "timing_met": not self.unmet,
+            "timing_met": not self.unmet if routed else None,
             "attempts": [attempt.report() for attempt in self.attempts],
-            "resources": {
-                name: {"used": routed.used.get(name), "available": total}
-                for name, total in self.board.resources.items()
-            },
-            "critical_path": list(routed.critical_path),
-            "bitstream": str(self.bitstream),
+            "resources": resources_report(self.board, routed),
+            "estimate": estimate_report(self.board, self.estimate),
+            "critical_path": list(routed.critical_path) if routed else [],
+            "bitstream": str(self.bitstream) if routed else None,
+            "missing": None if routed else get_flow(self.board).maker,
+            "directory": str(self.directory),
             "station": self.station.as_dict() if self.station else None,
-            "seconds": dict(routed.seconds),
-            "cached": routed.cached,
+            "seconds": dict(routed.seconds) if routed else {},
+            "cached": routed.cached if routed else False,
         }
 
 
@@ -112,8 +124,8 @@ def build_engine(
     board: Board, seed: int, directory: Path, progress: Progress, addresses: Addresses | None = None
 ) -> EngineBuild:
     """The bitstream of a board's engine in ``directory``, from the user's cache where it was made before; at slower
-    clocks where it misses its own. ConfigError where there is none or it does not fit, ToolError where a tool is
-    missing or fails."""
+    clocks where it misses its own; without the vendor's tool everything but it. ConfigError where no engine is made for
+    the board or it does not fit, ToolError where a tool is missing or fails."""
     check_replaceable(directory)
     engine = board_engine(board)
     flow = get_flow(board)
@@ -133,10 +145,7 @@ def build_engine(
             running,
         )
         if made.routed is None:
-            raise ConfigError(
-                f"board {board.name}: {flow.maker} makes its bitstreams, which is not installed; what it takes is in "
-                f"{work}"
-            )
+            break
         reached, missed = made.routed.achieved, made.routed.missed(board)
         if (reached >= made.clock and not missed) or len(attempts) + 1 >= flow.attempts:
             break
@@ -155,4 +164,8 @@ def build_engine(
         )
     shutil.rmtree(directory, ignore_errors=True)
     work.rename(directory)
-    return EngineBuild(engine, board, made.clock, made.routed, attempts, directory, made.station)
+    return EngineBuild(
+        *(engine, board, made.clock, made.routed, attempts, directory),
+        station=made.station,
+        estimate=made.estimate,
+    )

@@ -47,11 +47,18 @@ class Streams:
 
 
 @dataclass(frozen=True)
+class RegisterPort:
+    """The shell of registers as the system around it sees it: its ``module``."""
+
+    module: str
+
+
+@dataclass(frozen=True)
 class Request:
     """Things to build for ``board``: Verilog files by name (``sources``), modules that take the place of equally named
     ones (``overrides``), the ``clock`` in MHz that is aimed at and the one that it has when it is ``running``, and the
-    ``seed`` of place and route. ``streams`` is None where the shell is a serial line; its top module is then among the
-    sources."""
+    ``seed`` of place and route. ``streams`` is what a system around the shell reaches it by; None where the shell has
+    pins, whose top module is then among the sources."""
 
     board: Board
     sources: Mapping[str, str]
@@ -59,7 +66,7 @@ class Request:
     clock: float
     running: float
     seed: int
-    streams: Streams | None = None
+    streams: Streams | RegisterPort | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,15 @@ class Routed:
     def missed(self, board: Board) -> dict[str, float]:
         """The board's further clocks that are not met, with what is."""
         return {port: mhz for port, mhz in self.clocks.items() if mhz < board.clocks[port]}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Resources ``used``, by the names of a board's, as a synthesis has them that is not the flow's own: ``by``
+    what."""
+
+    by: str
+    used: Mapping[str, int]
 
 
 class Flow(ABC):
@@ -134,6 +150,10 @@ class Flow(ABC):
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
         """Verilog that makes the clock nearest to ``clock`` MHz that the board can have. ``directory`` is for logs.
         ConfigError or ToolError where there is none."""
+
+    def estimate(self, request: Request, progress: Progress) -> Estimate | None:
+        """Resources that the request takes, of flows that may be without the program that makes their bitstreams."""
+        return None
 
     @abstractmethod
     def build(self, request: Request, directory: Path, progress: Progress) -> Routed | None:

@@ -1,7 +1,7 @@
 """AMD devices: a Vivado project as Tcl, run where Vivado is on PATH, else left ready with instructions.
 
-Three systems, by a board's ``system``: ``pins`` (a serial line on the board's pins), ``zynq`` (the processor's DMA
-feeds the AXI streams) and ``pcie`` (the host's DMA does).
+Systems, by a board's ``system``: ``pins`` (a serial line on the board's pins), ``zynq`` and ``zynq7`` (the processor's
+DMA feeds the AXI streams, or the processor writes an engine's registers), and ``pcie`` (the host's DMA feeds streams).
 """
 
 from __future__ import annotations
@@ -10,13 +10,24 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from rbdgen.devices.xilinx import XC7, XCUP
 from rbdgen.errors import ConfigError, ToolError
+from rbdgen_boards.amd.estimate import ESTIMATOR, estimate
 from rbdgen_boards.board import Board
-from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed, Streams
+from rbdgen_boards.flow import (
+    Clocking,
+    Estimate,
+    Flow,
+    Progress,
+    RegisterPort,
+    Request,
+    Routed,
+    Streams,
+)
 from rbdgen_boards.synthesis import Synthesis
 from rbdgen_boards.top import TOP, port_pins
 
@@ -92,22 +103,99 @@ def _automation(slave: str, master: str) -> str:
     )
 
 
-def _block_design(board: Board, streams: Streams, cells: str) -> str:
+def _block_design(module: str, cells: str) -> str:
     return (
-        f"create_bd_design system\ncreate_bd_cell -type module -reference {streams.module} accelerator\n"
+        f"create_bd_design system\ncreate_bd_cell -type module -reference {module} accelerator\n"
         f"{cells}assign_bd_address\nvalidate_bd_design\nsave_bd_design\n"
         "make_wrapper -files [get_files system.bd] -top -import\nset_property top system_wrapper [current_fileset]\n"
     )
 
 
-def _zynq(board: Board, streams: Streams, clock: float) -> str:
-    cells = (
-        "create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e processor\n"
-        "apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e -config { apply_board_preset 1 } "
+REGISTERS_RANGE = "4K"
+"""Part of the address space that registers take, from its beginning on, where the host looks for them."""
+
+
+def _registers_at(address: int, space: str) -> str:
+    """Puts the accelerator's registers at an ``address`` of a bus."""
+    return (
+        f"assign_bd_address -offset {address:#x} -range {REGISTERS_RANGE} -target_address_space "
+        f"[get_bd_addr_spaces {space}] [get_bd_addr_segs accelerator/s_axi/*] -force\n"
+    )
+
+
+@dataclass(frozen=True)
+class Processor:
+    """The processor of a Zynq, as Vivado has it: its IP ``core``, the ``preset`` that the automation of that takes, and
+    its ``settings``. ``to_memory`` and ``interrupts`` are those that make a port to its memory, and one for interrupts,
+    which are called ``memory`` and ``interrupt``; by ``registers`` it reaches registers, at ``address``. The setting
+    ``clock`` is that of MHz."""
+
+    core: str
+    preset: str
+    settings: Mapping[str, str]
+    to_memory: Mapping[str, str]
+    interrupts: Mapping[str, str]
+    clock: str
+    registers: str
+    memory: str
+    interrupt: str
+    address: int
+
+
+PROCESSORS = {
+    "zynq": Processor(
+        "zynq_ultra_ps_e",
+        "apply_board_preset 1",
+        {"PSU__USE__M_AXI_GP0": "1", "PSU__USE__M_AXI_GP1": "0", "PSU__USE__M_AXI_GP2": "0"},
+        {"PSU__USE__S_AXI_GP2": "1"},
+        {"PSU__USE__IRQ0": "1"},
+        "PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ",
+        "M_AXI_HPM0_FPD",
+        "S_AXI_HP0_FPD",
+        "pl_ps_irq0",
+        0xA000_0000,
+    ),
+    "zynq7": Processor(
+        "processing_system7",
+        "make_external {FIXED_IO, DDR} apply_board_preset 1 Master Disable Slave Disable",
+        {"PCW_USE_M_AXI_GP0": "1"},
+        {"PCW_USE_S_AXI_HP0": "1"},
+        {"PCW_USE_FABRIC_INTERRUPT": "1", "PCW_IRQ_F2P_INTR": "1"},
+        "PCW_FPGA0_PERIPHERAL_FREQMHZ",
+        "M_AXI_GP0",
+        "S_AXI_HP0",
+        "IRQ_F2P",
+        0x43C0_0000,
+    ),
+}
+"""Processors by a board's ``system``: of UltraScale+ (PG201), and of 7 series (PG082)."""
+
+
+def _processor(own: Processor, clock: float, settings: Mapping[str, str]) -> str:
+    """The processor's cell, with further settings."""
+    everything = {**own.settings, **settings, own.clock: f"{clock:g}"}
+    listed = " ".join(f"CONFIG.{name} {{{value}}}" for name, value in everything.items())
+    return (
+        f"create_bd_cell -type ip -vlnv xilinx.com:ip:{own.core} processor\n"
+        f"apply_bd_automation -rule xilinx.com:bd_rule:{own.core} -config {{ {own.preset} }} "
         "[get_bd_cells processor]\n"
-        "set_property -dict [list CONFIG.PSU__USE__M_AXI_GP0 {1} CONFIG.PSU__USE__M_AXI_GP1 {0} "
-        "CONFIG.PSU__USE__M_AXI_GP2 {0} CONFIG.PSU__USE__S_AXI_GP2 {1} "
-        f"CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{{clock:g}}}] [get_bd_cells processor]\n"
+        f"set_property -dict [list {listed}] [get_bd_cells processor]\n"
+    )
+
+
+def _zynq(board: Board, streams: Streams | RegisterPort, clock: float) -> str:
+    own = PROCESSORS[board.vendor["system"]]
+    to_registers = _automation("/accelerator/s_axi", f"/processor/{own.registers}")
+    at_last = _registers_at(own.address, "processor/Data")
+    if isinstance(streams, RegisterPort):
+        cells = (
+            _processor(own, clock, own.interrupts)
+            + to_registers
+            + f"connect_bd_net [get_bd_pins accelerator/irq] [get_bd_pins processor/{own.interrupt}]\n"
+        )
+        return _block_design(streams.module, cells + at_last)
+    cells = _processor(own, clock, own.to_memory)
+    cells += (
         "create_bd_cell -type ip -vlnv xilinx.com:ip:axi_dma dma\n"
         # 26 bits of length are the most that the DMA has: transfers of up to 64 MiB
         "set_property -dict [list CONFIG.c_include_sg {0} CONFIG.c_sg_length_width {26} "
@@ -119,23 +207,27 @@ def _zynq(board: Board, streams: Streams, clock: float) -> str:
         "connect_bd_intf_net [get_bd_intf_pins dma/M_AXIS_MM2S] [get_bd_intf_pins accelerator/s_axis]\n"
         "connect_bd_intf_net [get_bd_intf_pins accelerator/m_axis] [get_bd_intf_pins dma/S_AXIS_S2MM]\n"
     )
-    cells += _automation("/dma/S_AXI_LITE", "/processor/M_AXI_HPM0_FPD")
-    cells += _automation("/accelerator/s_axi", "/processor/M_AXI_HPM0_FPD")
-    cells += _automation("/processor/S_AXI_HP0_FPD", "/dma/M_AXI_MM2S")
-    cells += _automation("/processor/S_AXI_HP0_FPD", "/dma/M_AXI_S2MM").replace(
-        "[get_bd_intf_pins processor/S_AXI_HP0_FPD]", "[get_bd_intf_pins dma/M_AXI_S2MM]"
+    cells += _automation("/dma/S_AXI_LITE", f"/processor/{own.registers}")
+    cells += to_registers
+    memory = f"/processor/{own.memory}"
+    cells += _automation(memory, "/dma/M_AXI_MM2S")
+    cells += _automation(memory, "/dma/M_AXI_S2MM").replace(
+        f"[get_bd_intf_pins processor/{own.memory}]", "[get_bd_intf_pins dma/M_AXI_S2MM]"
     )
-    return _block_design(board, streams, cells)
+    return _block_design(streams.module, cells)
 
 
 XDMA_BYTES = 64
 """Bytes of a beat of XDMA's streams, with 16 lanes of PCI Express 3.0 at 250 MHz; :mod:`rbdgen.host.xdma` counts on
 them."""
-REGISTERS_RANGE = "4K"
-"""Part of the address space that registers take, from its beginning on, where the host looks for them."""
 
 
-def _pcie(board: Board, streams: Streams, clock: float) -> str:
+def _pcie(board: Board, streams: Streams | RegisterPort, clock: float) -> str:
+    if isinstance(streams, RegisterPort):
+        raise ConfigError(
+            f"board {board.name}: an engine's registers would be behind PCI Express, which takes a microsecond for "
+            f"each word; leave [engine] out of its file, or take one of the systems {', '.join(PROCESSORS)}"
+        )
     lanes = board.vendor["pcie_lanes"]
     cells = (
         "create_bd_cell -type ip -vlnv xilinx.com:ip:xdma pcie\n"
@@ -169,14 +261,11 @@ def _pcie(board: Board, streams: Streams, clock: float) -> str:
         "connect_bd_net [get_bd_pins pcie/axi_aresetn] [get_bd_pins accelerator/aresetn]\n"
     )
     cells += _automation("/accelerator/s_axi", "/pcie/M_AXI_LITE")
-    cells += (
-        f"assign_bd_address -offset 0x0 -range {REGISTERS_RANGE} -target_address_space "
-        "[get_bd_addr_spaces pcie/M_AXI_LITE] [get_bd_addr_segs accelerator/s_axi/*] -force\n"
-    )
-    return _block_design(board, streams, cells)
+    cells += _registers_at(0, "pcie/M_AXI_LITE")
+    return _block_design(streams.module, cells)
 
 
-SYSTEMS = {"zynq": _zynq, "pcie": _pcie}
+SYSTEMS = {**dict.fromkeys(PROCESSORS, _zynq), "pcie": _pcie}
 """Makers of the system around an AXI shell, by its name."""
 
 
@@ -192,9 +281,14 @@ def _preset(board: Board) -> str:
     )
 
 
-def project(board: Board, sources: Mapping[str, str], streams: Streams | None, clock: float) -> str:
+def project(
+    board: Board,
+    sources: Mapping[str, str],
+    streams: Streams | RegisterPort | None,
+    clock: float,
+) -> str:
     """The Tcl that makes and builds the project from ``sources`` beside it, for ``clock`` in MHz; around a serial
-    shell, or one with ``streams``."""
+    shell, or one with ``streams`` or registers."""
     system = _pins() if streams is None else SYSTEMS[board.vendor["system"]](board, streams, clock)
     return (
         f"# {board.summary}: vivado -mode batch -source {SCRIPT}\n"
@@ -225,8 +319,9 @@ def program() -> str:
 
 
 HOSTS = {
-    "zynq": (
-        f"For PYNQ copy {BITSTREAM}, {HANDOFF} and manifest.json to the board, and open them with rbdgen.host.pynq.\n"
+    **dict.fromkeys(
+        PROCESSORS,
+        f"For PYNQ copy {BITSTREAM}, {HANDOFF} and manifest.json to the board, and open them with rbdgen.host.pynq.\n",
     ),
     "pcie": (
         "On the host load AMD's XDMA driver, rescan PCI Express, and open manifest.json with Driver.xdma of "
@@ -236,9 +331,18 @@ HOSTS = {
 """Ways of a host to what stands around an AXI shell, by the system's name."""
 
 
-def instructions(board: Board) -> str:
-    """Instructions where Vivado is not on PATH."""
-    host = HOSTS.get(board.vendor["system"], "")
+def _engines_host(board: Board) -> str:
+    """Ways of a host to an engine's registers."""
+    at = PROCESSORS[board.vendor["system"]].address
+    return (
+        f"For PYNQ copy {BITSTREAM} and {HANDOFF} to the board, and open them with open_engine of rbdgen.host.pynq.\n"
+        f"For firmware write a program's driver, rbdgen emit --target bare: the registers are at {at:#010x}.\n"
+    )
+
+
+def instructions(board: Board, registers: bool = False) -> str:
+    """Instructions where Vivado is not on PATH; of a system in which an engine has ``registers``."""
+    host = _engines_host(board) if registers else HOSTS.get(board.vendor["system"], "")
     return (
         f"{board.summary}\n\nEverything is here but the bitstream, which Vivado makes:\n\n"
         f"    vivado -mode batch -source {SCRIPT}\n    vivado -mode batch -source {PROGRAM}\n\n"
@@ -283,6 +387,15 @@ class Vivado(Flow):
         "xcup": Synthesis(XCUP.synthesis),
     }
 
+    def estimate(self, request: Request, progress: Progress) -> Estimate:
+        progress("estimate resources")
+        board, streams = request.board, request.streams
+        own = self.syntheses[board.timing]
+        # as one module, which AMD's synthesis makes of it too; pads are the board's
+        how = replace(own, command=f"{own.command} -flatten -noiopad")
+        top = TOP if streams is None else streams.module
+        return Estimate(ESTIMATOR, estimate(request.sources, top, how))
+
     def clocking(self, board: Board, clock: float, directory: Path) -> Clocking:
         if board.shell == "uart":
             return managed_clock(board, clock)
@@ -295,7 +408,7 @@ class Vivado(Flow):
             **request.sources,
             SCRIPT: project(board, request.sources, request.streams, request.running),
             PROGRAM: program(),
-            "README.txt": instructions(board),
+            "README.txt": instructions(board, isinstance(request.streams, RegisterPort)),
         }
         if board.pins:
             files[CONSTRAINTS] = xdc(board)

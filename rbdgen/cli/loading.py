@@ -23,6 +23,7 @@ from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import Setup
 from rbdgen.report.columns import table
+from rbdgen.report.design_text import missing_tool, used_resources
 from rbdgen.report.files import check_writable, read_config, with_overrides, write_files
 from rbdgen.resident import compile_program
 from rbdgen.workbench import AFTER, BUILDS
@@ -124,18 +125,19 @@ def flash(args: argparse.Namespace) -> None:
 def _flashed(report: dict[str, Any]) -> str:
     """The report for people."""
     engine = report["engine"]
-    rows = [
-        [name, r["used"] or "", r["available"], f"{(r['used'] or 0) / r['available']:.0%}"]
-        for name, r in report["resources"].items()
-    ]
-    clock = f"runs at {report['running_clock_mhz']:g} MHz, routed at {report['clock_mhz']:g}"
+    clock = f"runs at {report['running_clock_mhz']:g} MHz"
+    if report["bitstream"] is None:
+        made = missing_tool(report)
+    else:
+        clock += f", routed at {report['clock_mhz']:g}"
+        made = f"{report['bitstream']}{' (made before)' if report['cached'] else ''}"
     lines = [
         f"an engine of {engine['lanes']} lane(s), {engine['cores']} core(s) for {report['board']}: {clock}",
         f"room for {engine['depth']} words of program and {engine['words']} of each bank",
         "",
-        table(["resource", "used", "of", ""], rows),
+        used_resources(report),
         "",
-        f"{report['bitstream']}{' (made before)' if report['cached'] else ''}",
+        made,
         *_verified(report),
         "the board has it" if report["programmed"] else "the board was left alone",
     ]

@@ -191,6 +191,11 @@ LINKS: dict[str, Link] = {
         # port HP0: 128 bits each way in a cycle of the accelerator's clock
         cycle=128,
     ),
+    "zynq7-port": Streams(
+        "the processor's port of 64 bits",
+        "gaps between bursts, the processor's calls and copies",
+        cycle=64,
+    ),
 }
 """Links by the names that boards have for them (``link`` in ``board.toml``)."""
 USUAL = ("serial", "gigabit-ethernet", "pcie3-x16")

@@ -13,15 +13,6 @@ from rbdgen.report.host_rate import host_text
 
 def build(report: dict[str, Any]) -> str:
     """The report of what a board's tools made of a design."""
-    resources = [
-        [
-            name,
-            r["used"],
-            r["available"],
-            f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None,
-        ]
-        for name, r in report["resources"].items()
-    ]
     times = [
         [
             name,
@@ -33,8 +24,7 @@ def build(report: dict[str, Any]) -> str:
         for name, t in report["microseconds"].items()
     ]
     if report["bitstream"] is None:
-        advice = f"follow {report['directory']}/README.txt"
-        clock = f"{report['board']}: no bitstream, as {report['missing']} is not on PATH; {advice}"
+        clock = missing_tool(report)
         written: list[str] = []
     else:
         clock = (
@@ -63,7 +53,7 @@ def build(report: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             summary(report),
-            table(["resource", "used", "available", "share"], resources),
+            used_resources(report),
             table(["function", "interval, cycles", "µs", "latency, cycles", "µs"], times)
             + f"\n(cycles promised by the schedule, at the clock {basis})",
             host_text(report["host"]),
@@ -72,6 +62,26 @@ def build(report: dict[str, Any]) -> str:
             ),
         ]
     )
+
+
+def used_resources(report: Mapping[str, Any]) -> str:
+    """A table of a board's resources, measured or estimated, of a report of what its tools made."""
+    estimate = report["estimate"]
+    rows = []
+    for name, r in (estimate or report)["resources"].items():
+        share = f"{r['used'] / r['available']:.1%}" if r["used"] is not None else None
+        rows.append([name, r["used"], r["available"], share])
+    used = "used" if estimate is None else "estimated"
+    text = table(["resource", used, "available", "share"], rows)
+    if estimate is None:
+        return text
+    return f"{text}\n(estimated by {estimate['by']}; {report['missing']} comes to other numbers)"
+
+
+def missing_tool(report: Mapping[str, Any]) -> str:
+    """A line on a bitstream that is not there."""
+    advice = f"follow {report['directory']}/README.txt"
+    return f"{report['board']}: no bitstream, as {report['missing']} is not on PATH; {advice}"
 
 
 def rests_on(assumptions: list[dict[str, Any]]) -> list[str]:

@@ -8,12 +8,14 @@ import tkinter
 
 import pytest
 
+from rbdgen.errors import ConfigError
 from rbdgen.host.xdma import GRAIN
 from rbdgen.protocol.registers import ADDRESS_BITS, stream_bits
 from rbdgen_boards.board import get_board
-from rbdgen_boards.flow import Streams
+from rbdgen_boards.engines import board_engine
+from rbdgen_boards.flow import RegisterPort, Streams
 from rbdgen_boards.vivado import XDMA_BYTES, instructions, project
-from rbdgen_hw.emit import axi_verilog
+from rbdgen_hw.emit import axi_verilog, registers_verilog
 from tests.conftest import design
 
 RECORD = """
@@ -24,12 +26,19 @@ proc glob args { return found }
 proc file args { }
 """
 SHELL = "rbd_pendulum2_id_axi"
+PROCESSORS = ("kr260", "kv260", "pynq_z2")
+"""Boards whose processor reaches the accelerator."""
 
 
 def calls(board: str, ii: int = 1) -> tuple[list[list[str]], Streams]:
     """The commands of a board's project, each with its arguments, and the streams of its design."""
     tasks = design("pendulum2", device="xcup", ii=ii).tasks
     streams = Streams(SHELL, stream_bits(tasks.task), stream_bits(tasks.result))
+    return played(board, streams), streams
+
+
+def played(board: str, streams: Streams | RegisterPort) -> list[list[str]]:
+    """The commands of a board's project around such a shell, each with its arguments."""
     script = project(get_board(board), {"a.v": "", "b.v": ""}, streams, 250.0)
     tcl = tkinter.Tcl()
     tcl.eval(RECORD)
@@ -37,7 +46,7 @@ def calls(board: str, ii: int = 1) -> tuple[list[list[str]], Streams]:
     found = []
     for call in tcl.splitlist(tcl.eval("set calls")):
         found.append(list(tcl.splitlist(call)))
-    return found, streams
+    return found
 
 
 def settings(found: list[list[str]], cell: str) -> dict[str, str]:
@@ -49,7 +58,7 @@ def settings(found: list[list[str]], cell: str) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-@pytest.mark.parametrize("board", ["vcu118", "kr260", "kv260"])
+@pytest.mark.parametrize("board", ["vcu118", *PROCESSORS])
 def test_whatever_is_connected_is_there(board: str) -> None:
     found, _ = calls(board)
     cells = {call[-1] for call in found if call[0] == "create_bd_cell"}
@@ -63,6 +72,40 @@ def test_whatever_is_connected_is_there(board: str) -> None:
             assert cell in cells
             if cell == "accelerator":
                 assert re.search(rf"\b{port}", ports)
+
+
+@pytest.mark.parametrize("board", PROCESSORS)
+def test_an_engines_registers_are_at_the_processors_port(board: str) -> None:
+    """One bus and an interrupt, no DMA; registers at the address that the instructions tell."""
+    known = get_board(board)
+    engine = board_engine(known)
+    verilog = registers_verilog(engine, engine.identity, "axi-lite")
+    module = f"{engine.name}_axi_lite"
+    ports = re.findall(rf"module {module}\((.*?)\);", verilog, re.S)[0]
+    found = played(board, RegisterPort(module))
+    cells = {call[-1] for call in found if call[0] == "create_bd_cell"}
+    assert cells == {"accelerator", "processor"}
+    (accelerator,) = (c for c in found if c[0] == "create_bd_cell" and c[-1] == "accelerator")
+    assert module in accelerator
+    (net,) = (call for call in found if call[0].startswith("connect_bd"))
+    assert net[1] == "accelerator/irq"
+    assert re.search(r"output irq\b", ports)
+    asked = settings(found, "processor")
+    clock = [value for name, value in asked.items() if name.endswith("FREQMHZ")]
+    assert clock == ["250"]
+    (bus,) = (c for c in found if c[0] == "apply_bd_automation" and c[2].endswith("axi4"))
+    assert "/accelerator/s_axi" in bus[4]
+    assert re.search(r"\bs_axi_awaddr\b", ports)
+    (given,) = (call for call in found if call[:2] == ["assign_bd_address", "-offset"])
+    assert given[4:7] == ["4K", "-target_address_space", "processor/Data"]
+    told = instructions(known, registers=True)
+    assert f"{int(given[2], 16):#010x}" in told
+    assert "open_engine of rbdgen.host.pynq" in told
+
+
+def test_no_engine_is_made_for_pci_express() -> None:
+    with pytest.raises(ConfigError, match=r"^board vcu118: an engine's registers would be behind"):
+        project(get_board("vcu118"), {}, RegisterPort("a"), 250.0)
 
 
 @pytest.mark.parametrize("ii", [1, 8])

@@ -17,6 +17,8 @@ def test_a_vendors_board_is_left_ready(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(vivado, "available", lambda: False)
+    estimated = {"multipliers": 12, "luts": 3456, "registers": 789, "memories": 0}
+    monkeypatch.setattr(vivado, "estimate", lambda sources, top, how: estimated)
     status, out, _ = run(
         capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a", "--json"
     )
@@ -24,6 +26,7 @@ def test_a_vendors_board_is_left_ready(
     assert status == 0
     assert (report["board"], report["bitstream"], report["timing_met"]) == ("kr260", None, None)
     assert report["resources"]["multipliers"] == {"used": None, "available": 1248}
+    assert report["estimate"]["resources"]["luts"] == {"used": 3456, "available": 117120}
     # at the clock of the board, which is not the model's
     assert (report["host"]["clock_mhz"], report["running_clock_mhz"]) == (100.0, 100.0)
     assert report["host"]["links"][0]["name"] == "the processor's port"
@@ -42,6 +45,7 @@ def test_a_vendors_board_is_left_ready(
     assert "-reference rbd_pendulum2_id_axi accelerator" in script
     status, out, _ = run(capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "a")
     assert "no bitstream, as Vivado is not on PATH; follow" in out
+    assert "(estimated by Yosys's synth_xilinx; Vivado comes to other numbers)" in out
     monkeypatch.setattr("shutil.which", lambda name: None)
     status, _, err = run(
         capsys, "build", "pendulum2", "--board", "kr260", "-o", tmp_path / "b", "--load"

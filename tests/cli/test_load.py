@@ -18,7 +18,7 @@ from rbdgen.emulation import bit_true_shell
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.resident import Resident
 from rbdgen.shells.spi_model import SpiModel
-from rbdgen_boards import engines
+from rbdgen_boards import engines, vivado
 from rbdgen_boards.board import get_board
 from rbdgen_boards.engines import EngineBuild, board_engine
 from rbdgen_boards.flow import Routed
@@ -105,7 +105,8 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     rows = {row["name"]: row for row in json.loads(out)["boards"]}
     assert rows["ulx3s_85f"]["engine"]["lanes"] == 4
-    assert rows["kv260"]["engine"] is None
+    assert rows["kv260"]["engine"]["lanes"] == 4
+    assert rows["vcu118"]["engine"] is None
     assert rows["colorlight_i5"]["engine"]["lean"] is True
     assert main(["boards"]) == 0
     assert "4 lanes" in capsys.readouterr().out
@@ -141,7 +142,7 @@ def test_an_engine_whose_clocks_are_not_met_is_put_on_no_board(
     assert json.loads((folder / "engine.json").read_text())["programmed"] is False
 
 
-@pytest.mark.parametrize("board", ["kv260", "nowhere"])
+@pytest.mark.parametrize("board", ["vcu118", "nowhere"])
 def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
     board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +151,41 @@ def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
     assert status == 2
     assert said.startswith(f"rbdgen: error: board {board}") or f"'{board}': unknown" in said
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("board", "shell"), [("pynq_z2", "axi_lite"), ("basys3", "uart")], ids=["port", "pins"]
+)
+def test_a_vendors_engine_is_left_ready(
+    board: str,
+    shell: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    estimated = {"multipliers": 17, "luts": 4321, "registers": 567, "memories": 8}
+    tops = []
+
+    def estimate(sources: dict[str, str], top: str, how: object) -> dict[str, int]:
+        tops.append(top)
+        assert f"module {top}(" in "".join(sources.values())
+        return estimated
+
+    monkeypatch.setattr(vivado, "available", lambda: False)
+    monkeypatch.setattr(vivado, "estimate", estimate)
+    folder = tmp_path / "engine"
+    status, out, _ = told(["flash", "--board", board, "--keep", "-o", str(folder)], capsys)
+    assert status == 0
+    assert "4321" in out
+    assert f"{board}: no bitstream, as Vivado is not on PATH; follow {folder / board}/README" in out
+    report = json.loads((folder / "engine.json").read_text())
+    assert (report["bitstream"], report["timing_met"], report["programmed"]) == (None, None, False)
+    assert report["running_clock_mhz"] == 100.0
+    assert report["estimate"]["resources"]["luts"]["used"] == 4321
+    name = board_engine(get_board(board)).name
+    names = {p.name for p in (folder / board).iterdir()}
+    assert names >= {f"{name}.v", f"{name}_{shell}.v", "build.tcl", "program.tcl", "README.txt"}
+    assert tops == [f"{name}_axi_lite" if shell == "axi_lite" else "rbdgen_board"]
 
 
 def test_a_robot_is_loaded_over_spi(
