@@ -20,11 +20,14 @@ from rbdgen_boards.gowin.flow import Gowin
 from rbdgen_boards.gowin.gw2a import Gw2a
 from rbdgen_boards.ice40 import Ice40
 from rbdgen_boards.models.netlist_verilog import netlist_verilog
+from rbdgen_boards.nexus import Nexus
 from rbdgen_boards.synthesis import STAGES, Synthesis, cells, read_netlist, synthesise
 from rbdgen_boards.vivado import Vivado
 from rbdgen_hw.primitives import overrides
 
-FLOWS: dict[str, Flow] = {flow.name: flow for flow in (Ecp5(), Gowin(), Gw2a(), Ice40(), Vivado())}
+FLOWS: dict[str, Flow] = {
+    flow.name: flow for flow in (Ecp5(), Gowin(), Gw2a(), Ice40(), Nexus(), Vivado())
+}
 """By name."""
 USUAL = "ecp5"
 """The timing model as which one counts that no family has."""
