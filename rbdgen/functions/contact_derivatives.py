@@ -319,7 +319,7 @@ def _traced(trace: TracedProgram) -> Mapping[str, Entries]:
     closed = trace.operand(CLOSED.name)
     wanted = trace.operand(WANTED.name)
     motion = _traced_motion(trace)
-    found = _derived(trace.robot, motion, traced_moving(trace), closed, wanted)
+    found = _derived(trace.robot, motion, traced_moving(trace, trace.robot), closed, wanted)
     return {quantity.name: entries for quantity, entries in zip(HELD, found, strict=True)}
 
 
@@ -329,7 +329,7 @@ def _traced_sliding(trace: TracedProgram) -> Mapping[str, Entries]:
     slope = trace.operand(SLOPE.name)
     offset = trace.operand(OFFSET.name)
     motion = _traced_motion(trace)
-    now = traced_moving(trace)
+    now = traced_moving(trace, trace.robot)
     found = _slid(trace.robot, motion, now, closed, wanted, slope, offset)
     return {quantity.name: entries for quantity, entries in zip(SLIDING, found, strict=True)}
 
