@@ -15,7 +15,7 @@ from typing import Any
 
 from rbdgen.devices.registry import get_device
 from rbdgen.errors import ConfigError
-from rbdgen.protocol.links import LINKS, Link, get_link, serial_line
+from rbdgen.protocol.links import LINKS, Link, get_link, serial_line, spi_bus
 from rbdgen.schema.json_files import check, read_object
 from rbdgen_boards.ports import OPTIONAL, SHELL_PORTS
 from rbdgen_boards.programmers import check_program
@@ -32,7 +32,7 @@ KEYS = "docs/extending/board.md has all keys, 'rbdgen boards --new' a file with 
 class Board:
     """A board, which is found again by its ``source``: its name, or its file's path. ``flow`` makes its bitstreams
     from ``part`` (the order code); ``timing`` names the device (:mod:`rbdgen.devices`) that the part is one of;
-    ``shell`` is ``uart``, ``udp`` or ``axi``.
+    ``shell`` is ``uart``, ``spi``, ``udp`` or ``axi``.
 
     ``resources`` are the part's, by the names of :class:`rbdgen.devices.device.Resources`. ``clock`` MHz comes in
     at ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of the top's other
@@ -100,13 +100,15 @@ def part_resources(board: str, device: str, part: str) -> dict[str, int]:
 
 
 def board_link(name: str, content: Mapping[str, Any]) -> Link:
-    """The link of a board: the one that its ``link`` names, or the serial line of its ``baud``. ConfigError where it
-    has neither, and for a link that is not known."""
+    """The link of a board: the one that its ``link`` names, the serial line of its ``baud``, or the SPI bus of its
+    ``hertz``. ConfigError where it has none of them, and for a link that is not known."""
     if "link" in content:
         try:
             return get_link(content["link"])
         except ConfigError as error:
             raise ConfigError(f"board {name!r}: {error}") from None
+    if "hertz" in content:
+        return spi_bus(content["hertz"])
     if "baud" not in content:
         raise ConfigError(
             f"board {name!r}: has neither baud nor a link; give the name of its link in {FILE}: {', '.join(LINKS)}"
@@ -197,8 +199,9 @@ def _check_pins(content: Mapping[str, Any], pins: Mapping[str, tuple[str, ...]])
     """ConfigError where a port of the shell has no pin, a pin no port, or one pin is two ports'."""
     shell = content["shell"]
     ports = SHELL_PORTS[shell]
-    if shell == "uart" and "baud" not in content:
-        raise ConfigError("lacks baud, which a serial line has")
+    for kind, key, what in (("uart", "baud", "a serial line"), ("spi", "hertz", "an SPI bus")):
+        if shell == kind and key not in content:
+            raise ConfigError(f"lacks {key}, which {what} has")
     for port in ports:
         if port not in pins and port not in OPTIONAL:
             raise ConfigError(f"lacks pins.{port}, which shell {shell!r} has")

@@ -40,12 +40,14 @@ from rbdgen_hw.emit import (
     axi_verilog,
     design_verilog,
     registers_verilog,
+    spi_verilog,
     uart_verilog,
     udp_verilog,
 )
 from rbdgen_hw.primitives import overrides
 from rbdgen_hw.shells.ethernet import RGMII, Phy
 from rbdgen_hw.shells.registers import register_name
+from rbdgen_hw.shells.spi import LEAST_CYCLES
 from rbdgen_hw.top import Hardware
 
 REGISTER_BUS = "axi-lite"
@@ -444,11 +446,26 @@ def _sources(
     if own is not None:
         shell = f"{design.name}_udp"
         sources[f"{shell}.v"] = udp_verilog(design, identity, hertz, own, rgmii(board))
+    elif board.shell == "spi":
+        check_bus(board, hertz)
+        shell = f"{design.name}_spi"
+        sources[f"{shell}.v"] = spi_verilog(design, identity)
     else:
         shell = f"{design.name}_uart"
         sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.baud)
     sources["top.v"] = clocking.module + board_top(board, shell, clocking.lines)
     return sources, None
+
+
+def check_bus(board: Board, hertz: float) -> None:
+    """ConfigError where a board's SPI bus is too fast for a design of such a clock, which samples it."""
+    bus = board.link.gigabits * 1e9
+    least = LEAST_CYCLES * bus
+    if hertz < least:
+        raise ConfigError(
+            f"board {board.name}: hertz: a bus of {bus / 1e6:g} MHz needs a clock of {least / 1e6:g} MHz, not "
+            f"{hertz / 1e6:g} MHz; lower it"
+        )
 
 
 def rgmii(board: Board) -> Phy:

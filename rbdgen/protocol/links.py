@@ -129,16 +129,20 @@ def framed_bytes(packet: int) -> float:
 
 
 @dataclass(frozen=True)
-class SerialLine(Link):
-    """A serial line: packets are in frames (:mod:`rbdgen.protocol.frames`), of whose bytes some are escaped."""
+class Bytes(Link):
+    """A link of bytes, each of so many ``symbol`` bits: packets are in frames (:mod:`rbdgen.protocol.frames`), of whose
+    bytes some are escaped."""
+
+    symbol: int = SYMBOL_BITS
 
     def packet_bits(self, packing: Packing, values: int) -> float:
-        return SYMBOL_BITS * framed_bytes(packing.packet_bytes(values))
+        return self.symbol * framed_bytes(packing.packet_bytes(values))
 
     def alone_bits(self, tasks: TaskFormat, function: str) -> Ways:
         # a hello goes out behind the task, and its answer proves the result
         bits = self.task_bits(tasks, function)
-        return Ways(bits.into, bits.out + SYMBOL_BITS * (STATUS_BYTES + FRAME_BYTES + FLAG_BYTES))
+        answer = STATUS_BYTES + FRAME_BYTES + FLAG_BYTES
+        return Ways(bits.into, bits.out + self.symbol * answer)
 
 
 @dataclass(frozen=True)
@@ -165,10 +169,20 @@ class Datagrams(Link):
 
 def serial_line(baud: int) -> Link:
     """A serial line of so many bits per second."""
-    return SerialLine(
+    return Bytes(
         f"a serial line of {baud / 1e6:g} Mbaud",
         "the adapter's and the driver's own time, hellos between many tasks, frames that are sent again",
         gigabits=baud / 1e9,
+    )
+
+
+def spi_bus(hertz: int) -> Link:
+    """An SPI bus of so many bits per second each way."""
+    return Bytes(
+        f"SPI at {hertz / 1e6:g} MHz",
+        "gaps between the host's transactions and its own time, hellos between many tasks, frames that are sent again",
+        gigabits=hertz / 1e9,
+        symbol=8,
     )
 
 

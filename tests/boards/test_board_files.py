@@ -14,6 +14,7 @@ from rbdgen.errors import ConfigError
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.schema.json_files import described_keys
 from rbdgen_boards.board import board_names, get_board
+from rbdgen_boards.build import check_bus
 from rbdgen_boards.ecp5 import lpf
 from rbdgen_boards.flows import get_flow
 from rbdgen_boards.template import template
@@ -42,6 +43,12 @@ led = "U16"
 """
 
 
+SPI = FILE.replace('shell = "uart"\nbaud = 1000000', 'shell = "spi"\nhertz = 5000000').replace(
+    'rx = "H18"\ntx = "J17"', 'sck = "H18"\ncs_n = "J17"\nmosi = "G17"\nmiso = "G16"'
+)
+"""The same as an SPI device, without the wire that says that there is something for the host."""
+
+
 def written(folder: Path, text: str) -> str:
     """The path of a board's file with this text."""
     path = folder / "my-board.toml"
@@ -60,6 +67,18 @@ def test_a_file_anywhere_is_a_board(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/board.toml").write_text(FILE)
     assert get_board(str(tmp_path / "mine/board.toml")).name == "mine"
+
+
+def test_an_spi_device_has_its_bus_and_a_clock_to_sample_it(tmp_path: Path) -> None:
+    board = get_board(written(tmp_path, SPI))
+    assert board.link.name == "SPI at 5 MHz"
+    top = board_top(board, "shell", "")
+    assert ".sck(sck), .cs_n(cs_n), .mosi(mosi), .miso(miso), .ready(), .idle(idle)" in top
+    check_bus(board, 20e6)
+    with pytest.raises(
+        ConfigError, match="hertz: a bus of 5 MHz needs a clock of 20 MHz, not 19 MHz"
+    ):
+        check_bus(board, 19e6)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +114,8 @@ def changed(old: str, new: str) -> str:
         (changed("megahertz = 27.5", ""), "lacks clock.megahertz"),
         (changed('rx = "H18"', ""), "lacks pins.rx, which shell 'uart' has"),
         (changed("baud = 1000000", ""), "lacks baud, which a serial line has"),
+        (SPI.replace("hertz = 5000000", ""), "lacks hertz, which an SPI bus has"),
+        (SPI.replace('miso = "G16"', ""), "lacks pins.miso, which shell 'spi' has"),
         (
             changed("1000000", '"fast"'),
             "baud must be a whole number from 1200 to 5e.07, not 'fast'",

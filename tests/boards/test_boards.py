@@ -57,13 +57,15 @@ def test_a_board_is_complete(name: str) -> None:
     assert set(board.resources) == {"multipliers", "luts", "registers", "memories"}
     assert all(n > 0 for n in board.resources.values())
     assert board.summary
-    assert board.shell in ("uart", "udp", "axi")
+    assert board.shell in ("uart", "spi", "udp", "axi")
     assert set(board.clocks) | set(board.port_attributes) <= board.pins.keys()
     for port, (_, width) in SHELL_PORTS[board.shell].items():
         if port in board.pins or port not in OPTIONAL:
             assert len(board.pins[port]) == width
     if board.shell == "uart":
         assert board.baud > 0
+    if board.shell == "spi":
+        assert 0 < board.link.gigabits <= 0.1
 
 
 def test_a_part_that_no_device_has_is_refused() -> None:

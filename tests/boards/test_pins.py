@@ -41,6 +41,18 @@ AMARANTH_PADS = {
 """Boards that amaranth-boards knows as well."""
 
 
+def test_an_spi_devices_pins_are_those_of_a_connector() -> None:
+    """In the order of Digilent's Pmod Interface Specification, type 2A: select, MOSI, MISO, clock, interrupt."""
+    module = importlib.import_module("amaranth_boards.icebreaker")
+    connectors = {(c.name, c.number): c.mapping for c in module.ICEBreakerPlatform.connectors}
+    pmod = connectors["pmod", 0]
+    board = get_board("icebreaker_spi")
+    places = {"cs_n": "1", "mosi": "2", "miso": "3", "sck": "4", "ready": "7"}
+    assert {name: board.pins[name] for name in places} == {
+        name: (pmod[place],) for name, place in places.items()
+    }
+
+
 @pytest.mark.parametrize("name", ORACLES)
 def test_pins_and_clock_are_those_of_amaranth_boards(name: str) -> None:
     module, platform = ORACLES[name]
