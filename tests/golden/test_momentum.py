@@ -11,11 +11,11 @@ import pytest
 
 from rbdgen import Robot, golden
 from rbdgen.errors import UnsupportedError
-from rbdgen.model import Inertia, Setup, builtin_path
-from tests.conftest import BUILTIN, few
+from rbdgen.model import Inertia, Setup
+from tests.conftest import BUILTIN, SUPPORTED, few
 from tests.golden.pinocchio import ROOTS, model_of_bodies, model_of_file, states, whole
 from tests.golden.test_following import following_tree
-from tests.golden.test_functions import random_tree
+from tests.golden.test_functions import path_of, random_tree
 
 COUNT = 20
 TOLERANCE = 1e-9
@@ -83,7 +83,7 @@ def check(robot: Robot, expected: Callable[[int], dict[str, Any]], *state: np.nd
 
 def cases() -> list[Any]:
     usual = {("iiwa14", "fixed"), ("hyq", "floating"), ("pendulum2", "planar")}
-    every = [(name, base) for name in BUILTIN for base in ROOTS]
+    every = [(name, base) for name in [*BUILTIN, *SUPPORTED] for base in ROOTS]
     return few(every, *usual)
 
 
@@ -91,8 +91,9 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("case", cases())
 def test_robots_have_pinocchios_momentum_and_energy(case: tuple[str, str]) -> None:
     name, base = case
-    robot = Setup(base=base, friction="none").load(name)
-    model = model_of_file(builtin_path(name), base)
+    path = path_of(name)
+    robot = Setup(base=base, friction="none").load(path)
+    model = model_of_file(path, base)
     q, v, a, *_ = states(robot, COUNT, 2)
     check(robot, lambda k: theirs(model, q[k], v[k], a[k]), q, v, a)
 
