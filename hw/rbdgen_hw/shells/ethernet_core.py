@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from liteeth.common import eth_ipv4_user_description
+from liteeth.common import eth_ipv4_user_description, eth_phy_description
 from liteeth.core import LiteEthIPCore
 from liteeth.core.icmp import LiteEthICMP
 from liteeth.core.ip import LiteEthIPV4UserPort
 from liteeth.core.udp import LiteEthUDP
+from liteeth.mac.padding import LiteEthMACPaddingInserter as PaddingInserter
 from liteeth.phy.ecp5rgmii import LiteEthPHYRGMII
 from liteeth.phy.gmii import LiteEthPHYGMIIRX, LiteEthPHYGMIITX
 from litex.build.lattice.common import lattice_ecp5_special_overrides
@@ -117,6 +118,7 @@ class EthernetCore(Module):
             with_icmp=False,
             with_ip_broadcast=False,
         )
+        self._shorten(core.mac.core.tx_datapath)
         # LiteEth marks a frame with a wrong check sum where the frame ends: there a datagram must end as well
         frame = core.mac.core.source
         self.submodules.ports_of_ip = ip = BufferedPorts(core.ip.crossbar, frame)
@@ -145,6 +147,17 @@ class EthernetCore(Module):
             sink.dst_port.eq(outgoing.port),
             sink.length.eq(outgoing.length),
         ]
+
+    def _shorten(self, datapath: Any) -> None:
+        """A register for the way back through what is sent, from the check sum to where bytes leave the FIFO between
+        the clocks: 125 MHz are more than an ECP5 has for all of it."""
+        pipeline = datapath.pipeline
+        padding = next(k for k, part in enumerate(pipeline) if isinstance(part, PaddingInserter))
+        layout = eth_phy_description(self.phy.dw)
+        buffer = stream.Buffer(layout, pipe_valid=False, pipe_ready=True)
+        buffer = ClockDomainsRenamer("eth_tx")(buffer)
+        datapath.submodules += buffer
+        pipeline.insert(padding + 1, buffer)
 
     def _rgmii(self, phy: Phy) -> Any:
         pads = self.pads
