@@ -9,7 +9,6 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -23,9 +22,9 @@ from rbdgen.functions.quantities import F_EXT
 from rbdgen.functions.registry import check_functions
 from rbdgen.model.robot import Robot
 from rbdgen.numeric.batch import argument, configuration, require_positive_definite
-from rbdgen.operands import UNIT_TOLERANCE
 from rbdgen.options import Options
 from rbdgen.software.composition import make_program
+from rbdgen.software.direct import DONE, direct_function, direct_texts
 from rbdgen.software.library import FLAGS, LIBRARIES, PARALLEL, c_header, c_sources, name_of
 from rbdgen.software.program import Array, Program
 from rbdgen.tracing.trace_options import TraceOptions
@@ -46,64 +45,33 @@ class CompiledFunction:
         self.program = program
         self.method = program.function.method
         name = name_of(robot)
-        texts = c_sources(name, [program]) | c_header(robot, [program])
-        self.library = native.library(CACHE, texts, FLAGS + PARALLEL, LIBRARIES, progress)
         self.symbol = f"{name}_{program.function.name}"
         """Beginning of the names of its C functions."""
+        texts = c_sources(name, [program]) | c_header(robot, [program])
+        texts |= direct_texts(robot, program, self.symbol, f"{name}.h")
+        self.library = native.library(CACHE, texts, FLAGS + PARALLEL, LIBRARIES, progress)
         self._rows = getattr(self.library, f"{self.symbol}_rows")
         self._rows.restype = ctypes.c_size_t
-        # holds Python's lock: a call takes less time than letting go of it
-        self._one = getattr(ctypes.PyDLL(self.library._name), self.symbol)
-        self._one.restype = ctypes.c_int
+        self._direct = direct_function(self.library, self.symbol)
         self.operands = program.operands
         self.results = program.results
         count = (Array(program.repeat, ()),) if program.repeat else ()
         self._taken = (*self.operands, *count)
         self.names = tuple(x.name for x in self._taken)
-        # each thread has memory of its own, so that calls need no lock
-        self._threads = threading.local()
-        self._shapes = tuple(x.shape for x in self.operands)
+        self._shapes = [x.shape for x in self.results]
 
-    def __call__(self, *arguments: ArrayLike | None, **operands: ArrayLike | None) -> Results:
-        if not operands and len(arguments) == len(self._taken) and not self.program.repeat:
-            found = self._single(arguments)
-            if found is not None:
-                return found
-        return self._many(self.named(arguments, operands))
-
-    def _single(self, arguments: Sequence[Any]) -> Results | None:
-        """The results of one state, where the arguments are plain arrays of its shapes; else None."""
-        for x, shape in zip(arguments, self._shapes, strict=True):
-            if type(x) is not np.ndarray or x.shape != shape:
-                return None
-        state = getattr(self._threads, "state", None)
-        if state is None:
-            state = self._threads.state = _State(self)
-        for own, x in zip(state.operands, arguments, strict=True):
-            own[...] = x
-        for part in self._units:
-            unit = state.operands[0][part]
-            # written so that what is not a number fails too
-            if not abs(unit.dot(unit) - 1.0) <= UNIT_TOLERANCE:
-                return None
-        singular = self._one(*state.pointers)
-        if singular or not math.isfinite(state.whole.dot(state.whole)):
-            # the way of many says what is wrong
-            return None
-        # the next call of this thread writes into the same memory
-        if len(state.results) == 1:
-            return state.results[0].copy()
-        return tuple([x.copy() for x in state.results])
-
-    @cached_property
-    def _units(self) -> list[slice]:
-        """The parts of q that must be of unit length."""
-        found = []
-        for body, part, _ in self.robot.independent:
-            if "unit" in body.joint.kinds:
-                own = range(self.robot.nq)[part][body.joint.unit_part]
-                found.append(slice(own.start, own.stop))
-        return found
+    def __call__(
+        self, *arguments: ArrayLike | None, out: Results | None = None, **operands: ArrayLike | None
+    ) -> Results:
+        if not operands and self._direct is not None:
+            # one state in plain arrays: anything else is answered by a number, and goes on below
+            if out is None:
+                results = [np.empty(shape) for shape in self._shapes]
+            else:
+                results = out if type(out) is tuple else (out,)
+            if self._direct(*arguments, *results) == DONE:
+                return results[0] if len(results) == 1 else tuple(results)
+        return self._many(self.named(arguments, operands), out)
 
     def named(self, arguments: Sequence[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
         """Operands by name, arrays of any framework. ConfigError for one that is missing, given twice or not taken;
@@ -132,8 +100,8 @@ class CompiledFunction:
             raise ConfigError(f"{missing[0]}: missing; {self.method} takes {', '.join(self.names)}")
         return given
 
-    def _many(self, given: dict[str, Any]) -> Results:
-        """The results of any number of states."""
+    def _many(self, given: dict[str, Any], out: Results | None) -> Results:
+        """The results of any number of states, in ``out`` where it is given."""
         q = configuration(self.robot, given["q"])
         batch = q.shape[:-1]
         arrays = []
@@ -147,7 +115,12 @@ class CompiledFunction:
                 array = argument(x.name, value, x.shape, batch)
                 arrays.append(np.ascontiguousarray(array))
         count = math.prod(batch)
-        results = [np.empty((*batch, *x.shape)) for x in self.results]
+        wanted = self._room(out, batch)
+        # C writes results while it still reads operands
+        results = [
+            np.empty(x.shape) if any(np.may_share_memory(x, y) for y in arrays) else x
+            for x in wanted
+        ]
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *results)]
         singular = self._rows(ctypes.c_size_t(count), *pointers) if count else 0
         if singular:
@@ -157,7 +130,31 @@ class CompiledFunction:
                 raise ConfigError(
                     "result: is beyond the largest number; give smaller positions, velocities or forces"
                 )
-        return results[0] if len(results) == 1 else tuple(results)
+        for x, y in zip(wanted, results, strict=True):
+            if x is not y:
+                x[...] = y
+        return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+    def _room(self, out: Results | None, batch: tuple[int, ...]) -> list[np.ndarray]:
+        """Arrays for the results: those that were given, or new ones. ConfigError for one that cannot be written to as
+        it is."""
+        shapes = [(*batch, *x.shape) for x in self.results]
+        if out is None:
+            return [np.empty(shape) for shape in shapes]
+        given = out if isinstance(out, tuple) else (out,)
+        names = ", ".join(x.name for x in self.results)
+        if len(given) != len(shapes):
+            raise ConfigError(f"out: must be an array for each of {names}, not {len(given)} arrays")
+        for x, shape, own in zip(given, shapes, self.results, strict=True):
+            if not isinstance(x, np.ndarray) or x.dtype != np.float64 or x.shape != shape:
+                raise ConfigError(
+                    f"out: {own.name} must be a NumPy array of float64 of shape {shape}, not {short(x)}"
+                )
+            if not (x.flags.c_contiguous and x.flags.writeable):
+                raise ConfigError(
+                    f"out: {own.name} must be writable and in C order; give a new array"
+                )
+        return list(given)
 
     def _explain(self, q: np.ndarray) -> None:
         """SingularityError that says what has no inverse."""
@@ -166,25 +163,6 @@ class CompiledFunction:
             f"{self.method}: a matrix that it inverts is not positive definite at one of the states; keep away from "
             "singular ones, or give a damping"
         )
-
-
-class _State:
-    """Memory in which one thread computes single states."""
-
-    def __init__(self, function: CompiledFunction) -> None:
-        kinds = [*function.results, *function.operands]
-        # one array of all, so that one product tells whether all are finite
-        self.whole = np.zeros(sum(x.size for x in kinds))
-        arrays = []
-        begin = 0
-        for x in kinds:
-            part = self.whole[begin : begin + x.size]
-            arrays.append(part.reshape(x.shape))
-            begin += x.size
-        count = len(function.results)
-        self.results, self.operands = arrays[:count], arrays[count:]
-        inward_first = [*self.operands, *self.results]
-        self.pointers = [ctypes.c_void_p(x.ctypes.data) for x in inward_first]
 
 
 def whole_numbers(name: str, counts: np.ndarray) -> np.ndarray:
@@ -245,7 +223,9 @@ class Compiled:
     :func:`compile_functions`.
 
     Operands are arrays of any equal leading shape; results have it too. Of one state a call takes microseconds; of
-    many, they are computed side by side on all cores (``OMP_NUM_THREADS`` says on how many). ``base`` (..., 9) and
+    many, they are computed side by side on all cores (``OMP_NUM_THREADS`` says on how many). ``out``: an array of
+    float64 that results are written into, a tuple of them where there are several; a call of one state in arrays of
+    float64 then makes none. ``base`` (..., 9) and
     ``parameters`` are those of :class:`rbdgen.host.driver.Driver`. ConfigError for a wrong shape and values that are
     not finite, SingularityError where M is not positive definite.
     """
@@ -288,11 +268,14 @@ class Compiled:
         """The results of a function such as ``id``. ConfigError for one that was not asked for."""
         return tuple(x.name for x in self.function(function).results)
 
-    def call(self, function: str, /, **operands: ArrayLike) -> Results:
+    def call(
+        self, function: str, /, *, out: Results | None = None, **operands: ArrayLike
+    ) -> Results:
         """Results of a function, called by its own name."""
         made = self.function(function)
         # by position, so that single states take the short way
-        return made(*[operands.pop(name) for name in made.names if name in operands], **operands)
+        given = [operands.pop(name) for name in made.names if name in operands]
+        return made(*given, out=out, **operands)
 
     def jax(self) -> Any:
         """The same functions for JAX: :class:`rbdgen.software.with_jax.JaxFunctions`."""
@@ -326,11 +309,13 @@ class _Choice:
     def __init__(self, functions: Sequence[CompiledFunction]) -> None:
         self.functions = functions
 
-    def __call__(self, *arguments: ArrayLike | None, **operands: ArrayLike | None) -> Results:
+    def __call__(
+        self, *arguments: ArrayLike | None, out: Results | None = None, **operands: ArrayLike | None
+    ) -> Results:
         given = {name for name, x in operands.items() if x is not None}
         for function in self.functions:
             names = function.names[len(arguments) :]
             if given == set(names):
-                return function(*arguments, **operands)
+                return function(*arguments, out=out, **operands)
         sets = "; or ".join(", ".join(f.names) for f in self.functions)
         raise ConfigError(f"{self.functions[0].method}: give {sets}")

@@ -27,8 +27,10 @@ from rbdgen import (
 from rbdgen.caching import keep
 from rbdgen.functions.quantities import States
 from rbdgen.functions.registry import common, function
+from rbdgen.model import builtin_path
 from rbdgen.model.joints import Continuous, FreeFlyer, Spherical
 from rbdgen.processes import forked
+from rbdgen.processor_times import best_times
 from rbdgen.software.compiled import CACHE, Compiled, CompiledFunction
 from rbdgen.software.composition import check_names, library_name
 from rbdgen.software.program import Straight, Whole
@@ -363,3 +365,70 @@ def test_a_forked_child_computes_large_batches_too() -> None:
     child.join(60)
     child.kill()
     assert child.exitcode == 0
+
+
+@pytest.mark.parametrize("f", ["id", "did", "m"])
+def test_results_are_written_where_they_are_wanted(f: str) -> None:
+    call = compiled("pendulum2").function(f)
+    given = taken("pendulum2", f)
+    for some in ({k: x[0].copy() for k, x in given.items()}, given):
+        wanted = expected("pendulum2", f, some)
+        out = tuple(np.full_like(x, np.nan) for x in tupled(wanted))
+        found = call(*some.values(), out=out)
+        assert [id(x) for x in tupled(found)] == [id(x) for x in out]
+        same(out, wanted)
+
+
+def test_a_result_may_take_the_place_of_an_operand() -> None:
+    arm, given = compiled("ur5"), taken("ur5", "id")
+    for some in ([x[0].copy() for x in given.values()], [x.copy() for x in given.values()]):
+        wanted = arm.rnea(*some)
+        arm.rnea(*some, out=some[2])
+        assert np.array_equal(some[2], wanted)
+
+
+def test_a_single_state_takes_any_kind_of_array() -> None:
+    arm = compiled("ur5")
+    q, v, a = (x[0] for x in taken("ur5", "id").values())
+    wanted = arm.rnea(q, v, a)
+    apart = np.zeros((6, 2))
+    apart[:, 0] = q
+    swapped = q.astype(q.dtype.newbyteorder())
+    for own in (q.tolist(), apart[:, 0], swapped, q.astype(object)):
+        assert np.array_equal(arm.rnea(own, v, a), wanted)
+    single = golden.rnea(robot("ur5"), q.astype(np.float32), v, a)
+    same(arm.rnea(q.astype(np.float32), v, a), single)
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.zeros(5), r"tau must be a NumPy array of float64 of shape \(6,\), not"),
+        (np.zeros(6, np.float32), r"tau must be a NumPy array of float64"),
+        ([0.0] * 6, r"tau must be a NumPy array of float64"),
+        (np.zeros(12)[::2], r"tau must be writable and in C order; give a new array"),
+        (np.broadcast_to(0.0, 6), r"tau must be writable and in C order; give a new array"),
+        ((np.zeros(6),) * 2, r"must be an array for each of tau, not 2 arrays"),
+    ],
+)
+def test_results_have_no_room(out: Any, message: str) -> None:
+    given = [x[0] for x in taken("ur5", "id").values()]
+    with pytest.raises(ConfigError, match=f"^out: {message}"):
+        compiled("ur5").rnea(*given, out=out)
+
+
+def test_single_states_need_no_longer_than_pinocchio() -> None:
+    pin = pytest.importorskip("pinocchio")
+    model = pin.buildModelFromUrdf(str(builtin_path("iiwa14")))
+    data, arm = model.createData(), compile(load_robot("iiwa14"), "id").rnea
+    q, v, a = np.random.default_rng(0).normal(size=(3, 7))
+    tau = np.empty(7)
+    assert np.allclose(arm(q, v, a, out=tau), pin.rnea(model, data, q, v, a))
+    ours, theirs = best_times(
+        [
+            lambda: [arm(q, v, a, out=tau) for _ in range(1000)],
+            lambda: [pin.rnea(model, data, q, v, a) for _ in range(1000)],
+        ],
+        rounds=21,
+    )
+    assert ours <= theirs
