@@ -16,15 +16,18 @@ from rbdgen.cli.arguments import (
     add_figures,
     add_functions,
     add_lists,
+    add_setting,
     add_strict,
     add_verification,
     integer,
+    integers,
     simulated_tasks,
 )
 from rbdgen.explore import ROOT
 from rbdgen.host.spi import DEFAULT_HERTZ
 from rbdgen.host.transport import DEFAULT_BAUD
 from rbdgen.installation import version
+from rbdgen.model.setup import ROBOT
 from rbdgen.options import Options
 from rbdgen.options.options import BENCH_TASKS
 from rbdgen.protocol.links import DEFAULT_ADDRESS
@@ -80,6 +83,7 @@ def make_parser(everything: bool = False) -> Parser:
     add_emit(verb)
     add_simulate(verb)
     add_compare(verb)
+    add_benchmark(verb)
     add_report(verb)
     add_explore(verb)
     add_build(verb)
@@ -321,6 +325,93 @@ def add_compare(verb: Verb) -> None:
     )
     shape.add_argument("--csv", action="store_true", help="print rows as CSV instead of tables")
     parser.set_defaults(run=command("comparing", "compare"))
+
+
+def add_benchmark(verb: Verb) -> None:
+    """``rbdgen benchmark``."""
+    parser = verb(
+        "benchmark",
+        "Measure the same functions by every library, program and device that is here.",
+        "  rbdgen benchmark\n  rbdgen benchmark iiwa14 hyq --functions id,fd\n"
+        "  rbdgen benchmark iiwa14 --only pinocchio,c,rtl\n"
+        "  rbdgen benchmark iiwa14 --built build/arm --port /dev/ttyUSB0\n"
+        "  rbdgen benchmark iiwa14 --add theirs/benchmark.json",
+    )
+    parser.add_argument("robots", metavar="ROBOT", nargs="*", help=f"{ROBOT_HELP} (iiwa14)")
+    add_strict(parser)
+    add_functions(parser, default=("id", "fd", "m", "minv", "did", "dfd"))
+    add_setting(parser, parser, "base", ROBOT["base"])
+    parser.add_argument(
+        "--only",
+        type=names,
+        metavar="A,A",
+        help="these implementations; a wrong name lists them all",
+    )
+    parser.add_argument(
+        "--add",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="show the results in another benchmark.json as well; may be repeated",
+    )
+    parser.add_argument(
+        "--states",
+        type=integer("states", 1, most=MOST_STATES),
+        default=256,
+        metavar="N",
+        help="states that are compared (256, or the largest batch)",
+    )
+    parser.add_argument(
+        "--batches",
+        type=integers("batches"),
+        default=[16, 256],
+        metavar="N,N",
+        help="states per call (16,256)",
+    )
+    parser.add_argument(
+        "--seed", type=integer("seed"), default=1, metavar="S", help="seed of the states (1)"
+    )
+    parser.add_argument(
+        "--ii",
+        type=integer("ii", 1),
+        default=12,
+        metavar="N",
+        help="cycles between tasks of the accelerator (12)",
+    )
+    parser.add_argument(
+        "--tasks",
+        type=simulated_tasks,
+        default=200,
+        metavar="N",
+        help="random tasks of the RTL simulation (200)",
+    )
+    parser.add_argument(
+        "--simulator",
+        default="verilator",
+        metavar="NAME",
+        help="as of 'rbdgen simulate' (verilator)",
+    )
+    parser.add_argument(
+        "--built",
+        type=Path,
+        metavar="DIR",
+        help="what 'rbdgen build' wrote for a board that is there",
+    )
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--port", metavar="PORT", help="the board's serial port")
+    way.add_argument("--udp", metavar="ADDRESS", help="its IP address, HOST or HOST:PORT")
+    way.add_argument("--spi", metavar="DEVICE", help="its file on an SPI bus of this computer")
+    parser.add_argument(
+        *("-o", "--output"),
+        type=Path,
+        metavar="DIR",
+        default=Path("build/benchmark"),
+        help="where to write (build/benchmark)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of tables"
+    )
+    parser.set_defaults(run=command("benchmarking", "benchmark"))
 
 
 def add_report(verb: Verb) -> None:

@@ -48,7 +48,8 @@ def model_of(urdf: Path, base: str) -> Any:
     return pin.buildModelFromUrdf(str(urdf), *root)
 
 
-def _arrays(function: str, states: States) -> list[np.ndarray]:
+def arguments(function: str, states: States) -> list[np.ndarray]:
+    """The operands (n, …) of Pinocchio's counterpart of a function, behind model and data."""
     return [getattr(states, name) for name in _counterpart(function).arguments]
 
 
@@ -59,10 +60,14 @@ def _counterpart(function: str) -> Pinocchio:
     return found
 
 
+def function(name: str) -> Callable[..., Any]:
+    """Pinocchio's counterpart of a function that it has."""
+    return getattr(_pinocchio(), _counterpart(name).name)
+
+
 def loop(model: Any, data: Any, function: str, states: States) -> Callable[[], None]:
     """A call that runs Pinocchio's ``function`` at every state, one after another."""
-    pin = _pinocchio()
-    call, arrays = getattr(pin, _counterpart(function).name), _arrays(function, states)
+    call, arrays = getattr(_pinocchio(), _counterpart(function).name), arguments(function, states)
 
     def run() -> None:
         for state in zip(*arrays, strict=True):
@@ -81,7 +86,7 @@ def own_parallel(
         return None
     pool = pin.ModelPool(model, threads)
     # states are columns there: another order would be copied, and the copy be measured
-    arrays = [np.asfortranarray(x.T) for x in _arrays(function, states)]
+    arrays = [np.asfortranarray(x.T) for x in arguments(function, states)]
     return lambda: call(threads, pool, *arrays)
 
 

@@ -143,10 +143,14 @@ class _Pointer(ctypes.c_void_p):
     array: np.ndarray
 
 
-def _pointer(x: np.ndarray) -> _Pointer:
-    found = _Pointer(x.ctypes.data)
-    found.array = x
-    return found
+def pointers(arrays: Sequence[np.ndarray]) -> list[_Pointer]:
+    """Addresses of arrays in C order, which C functions take; they keep the arrays."""
+    made = []
+    for x in arrays:
+        found = _Pointer(x.ctypes.data)
+        found.array = x
+        made.append(found)
+    return made
 
 
 def _arrays(made: CompiledFunction, states: States, count: int) -> list[_Pointer]:
@@ -156,7 +160,7 @@ def _arrays(made: CompiledFunction, states: States, count: int) -> list[_Pointer
     if made.program.repeat:
         arrays.append(np.ones(count, np.int32))
     arrays += [np.empty((count, *x.shape)) for x in made.results]
-    return [_pointer(x) for x in arrays]
+    return pointers(arrays)
 
 
 def one_by_one(made: CompiledFunction) -> Callable[..., None]:
