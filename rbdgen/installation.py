@@ -52,6 +52,26 @@ def release() -> str:
     return numbers[0] if numbers else UNKNOWN
 
 
+def commit() -> str | None:
+    """The commit of the checkout that rbdgen runs from, with a star where it has changes; None outside of one."""
+    import subprocess
+
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    found = []
+    for line in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "-uno")):
+        try:
+            done = subprocess.run(
+                ["git", *line], cwd=root, capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        found.append(done.stdout.strip())
+    hashed, changes = found
+    return hashed + ("*" if changes else "")
+
+
 def license_text() -> str:
     """The license's text, which emitted libraries have with them: a checkout's, rbdgen-host's, or that beside the
     installed distribution's metadata."""

@@ -114,8 +114,9 @@ def _lost(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _run(k: int, run: Mapping[str, Any]) -> str:
     machine = run["machine"]
+    commit = f", commit {run['commit']}" if run.get("commit") else ""
     return (
-        f"{k}: {run['date']}, rbdgen {run['rbdgen']}, {machine['processor']}, {machine['cores']} cores, "
+        f"{k}: {run['date']}, rbdgen {run['rbdgen']}{commit}, {machine['processor']}, {machine['cores']} cores, "
         f"Python {machine['python']}: {run['command']}"
     )
 

@@ -19,7 +19,7 @@ from rbdgen.cli.comparing import urdf_of
 from rbdgen.cli.console import print_result, reporter
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError
-from rbdgen.installation import version
+from rbdgen.installation import commit, version
 from rbdgen.model import Setup
 from rbdgen.processor_times import machine
 from rbdgen.report.comparison import short_name
@@ -117,5 +117,6 @@ def _run(args: argparse.Namespace) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "command": shlex.join(line),
         "rbdgen": version(),
+        "commit": commit(),
         "machine": machine(),
     }
