@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,9 @@ from rbdgen.compiler import Options, compile_robot
 from rbdgen.errors import ConfigError
 from rbdgen.explore import NAMES, Choice, combinations
 from rbdgen.functions.algorithms import chosen_algorithms
+from rbdgen.installation import commit, version
 from rbdgen.model import Robot, Setup, builtin_path, builtin_robots
+from rbdgen.model.setup import ROBOT
 from rbdgen.processor_times import BATCHES, Timing, machine, time_today
 from rbdgen.report import comparison, comparison_text, plots
 from rbdgen.report.design import design_report
@@ -94,8 +99,29 @@ def compare(args: argparse.Namespace) -> None:
                 report = _report(args, name, robot, choice, progress)
                 reports.append((name, report))
         timings = _timings(args, robots, functions, progress) if args.measure else []
-    content = comparison.comparison(reports, timings, machine() if args.measure else None)
+    made = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": made_by(args),
+        "version": version(),
+        "commit": commit(),
+    }
+    content = comparison.comparison(reports, timings, machine() if args.measure else None, made)
     _print(args, content)
+
+
+def made_by(args: argparse.Namespace) -> str:
+    """The command that makes a comparison again: robots without their folders, which are of this machine only, and the
+    options that figures depend on."""
+    line = ["rbdgen", "compare", *map(comparison.short_name, args.robots)]
+    told = [*NAMES, *ROBOT, *(MEASURING if args.measure else ())]
+    for name in dict.fromkeys(told):
+        value = getattr(args, name, None)
+        if value is None or value == []:
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        flag = name.replace("_", "-")
+        line += [f"--{flag}", ",".join(map(str, values))]
+    return shlex.join([*line, "--measure"] if args.measure else line)
 
 
 def _settle(args: argparse.Namespace) -> None:
@@ -153,14 +179,18 @@ def _timings(
 
 def _print(args: argparse.Namespace, content: dict[str, Any]) -> None:
     """Write and print the comparison, and plot it last: a plot that fails leaves the table."""
-    table = comparison_text.csv_text(content)
-    files = write_files({"compare.csv": table}, args.output)
-    if args.csv:
-        print(table, end="")
+    texts = {
+        "compare.csv": comparison_text.csv_text(content),
+        "compare.json": json.dumps(content, indent=2) + "\n",
+        "compare.tex": comparison_text.latex_text(content),
+    }
+    files = write_files(texts, args.output)
+    if args.csv or args.latex:
+        print(texts["compare.csv" if args.csv else "compare.tex"], end="")
     else:
         wrote = "\n".join(f"wrote {f}" for f in files)
         print_result(args, content, comparison_text.text(content) + "\n\n" + wrote)
     if args.plot:
-        plots.save(plots.comparison_plot(content), args.plot)
-        if not args.csv and not args.json:
+        plots.save(plots.comparison_plot(content, plots.EVERY_FIGURE), args.plot)
+        if not (args.csv or args.latex or args.json):
             print(f"wrote {args.plot}")

@@ -324,6 +324,9 @@ def add_compare(verb: Verb) -> None:
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
     shape.add_argument("--csv", action="store_true", help="print rows as CSV instead of tables")
+    shape.add_argument(
+        "--latex", action="store_true", help="print rows as a table of LaTeX's instead"
+    )
     parser.set_defaults(run=command("comparing", "compare"))
 
 

@@ -23,7 +23,7 @@ from rbdgen.report.published import (
     without_figures,
 )
 
-SCHEMA = "rbdgen.compare/1"
+SCHEMA = "rbdgen.compare/2"
 """Name and version of the comparison's structure."""
 PROMISED = "modelled: the schedule's promise"
 RTL, HERE = "measured, RTL simulation", "measured, this machine, this run"
@@ -46,6 +46,9 @@ FIGURES = (
     "variable_multipliers",
     "constant_multipliers",
     "max_relative_error",
+    "luts",
+    "per_multiplier",
+    "per_lut",
 )
 """A row's figures."""
 SIMULATED = "latency_cycles", "interval_cycles", "max_relative_error"
@@ -64,8 +67,11 @@ RESOURCES = {
 @dataclass(frozen=True)
 class Row:
     """One line. Cycles are of the whole design. ``latency_us`` is from a task's last operand to its last result, or one
-    call; ``task_us`` the time per task at full rate. ``multipliers`` are what the function uses, by kind. ``cells``
-    says of each figure that is there how it is known: measured, modelled or published."""
+    call; ``task_us`` the time per task at full rate. ``multipliers`` are what the function uses, by kind; ``luts`` are
+    of the whole design. ``per_multiplier`` and ``per_lut`` are tasks per second for each of its variable multipliers
+    (of works that tell DSP blocks only: for each of these) and each look-up table. ``cells`` says of each figure that
+    is there how it is known: measured, modelled or published. ``source``, ``where`` and ``address`` say where it can be
+    looked up."""
 
     robot: str
     function: str
@@ -82,10 +88,17 @@ class Row:
     batch: int | None = None
     workers: int | None = None
     max_relative_error: float | None = None
+    luts: int | None = None
+    per_multiplier: float | None = None
+    per_lut: float | None = None
     resources: str = ""
     leaves_out: str = ""
     how: str = ""
+    device: str = ""
+    precision: str = ""
     source: str = ""
+    where: str = ""
+    address: str = ""
     cells: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -100,8 +113,27 @@ def design_label(report: dict[str, Any]) -> str:
     return f"rbdgen, {several}{pace}, {report['precision']}, {report['device']}"
 
 
-def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
-    """A row from a simulation's report, or from a design's with the schedule's promises."""
+def made_text(made: Mapping[str, Any]) -> str:
+    """When and by what figures of this run were made, in a line; empty where that is not known."""
+    if not made:
+        return ""
+    commit = f", commit {made['commit']}" if made["commit"] else ""
+    return f"rbdgen {made['version']}{commit}, {made['date']}: {made['command']}"
+
+
+def _densities(values: Mapping[str, Any], multipliers: float | None) -> dict[str, float]:
+    """Tasks per second for each multiplier and look-up table, as far as rate and counts are known."""
+    if not values["task_us"]:
+        return {}
+    rate = 1e6 / values["task_us"]
+    counts = {"per_multiplier": multipliers, "per_lut": values["luts"]}
+    return {name: rate / count for name, count in counts.items() if count}
+
+
+def our_row(
+    robot: str, function: str, report: dict[str, Any], made: Mapping[str, Any] | None = None
+) -> Row:
+    """A row from a simulation's report, or from a design's with the schedule's promises; ``made`` in this run."""
     f, clock = report["functions"][function], report["clock_mhz"]
     widths = [f"{count} of {size}" for size, count in report["multiplier_widths"].items()]
     simulated = is_measured(report)
@@ -113,7 +145,9 @@ def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
         "task_us": f["ii_cycles"] / clock,
         "variable_multipliers": f["multipliers"]["variable"],
         "constant_multipliers": f["multipliers"]["constant"],
+        "luts": report["modelled_resources"]["luts"],
     }
+    values |= _densities(values, report["multipliers"]["variable"])
     how = "the clock is the device model's, not place and route's"
     if simulated:
         values["max_relative_error"] = f["max_relative_error"]
@@ -126,6 +160,9 @@ def our_row(robot: str, function: str, report: dict[str, Any]) -> Row:
         **values,
         multiplier_width=", ".join(widths),
         how=how,
+        device=report["device"],
+        precision=report["precision"],
+        source=made_text(made or {}),
         cells={key: MEASURED if simulated and key in SIMULATED else MODELLED for key in values},
     )
 
@@ -145,7 +182,10 @@ def published_row(robot: str, function: str, figure: Figure) -> Row:
         "task_us": figure.microseconds_per_task,
         "variable_multipliers": figure.multipliers.get("variable"),
         "constant_multipliers": figure.multipliers.get("constant"),
+        "luts": figure.resources.get("lut"),
     }
+    counted = figure.multipliers.get("variable") or figure.resources.get("dsp")
+    values |= _densities(values, counted)
     known = {key: value for key, value in values.items() if value is not None}
     resources = ("resources",) if figure.resources else ()
     return Row(
@@ -158,7 +198,11 @@ def published_row(robot: str, function: str, figure: Figure) -> Row:
         resources=resource_text(figure),
         leaves_out=figure.leaves_out,
         how=figure.how,
+        device=figure.device,
+        precision=figure.precision,
         source=figure.source,
+        where=figure.where,
+        address=figure.address,
         cells={key: _published_kind(figure, key) for key in (*known, *resources)},
     )
 
@@ -168,7 +212,9 @@ def _published_kind(figure: Figure, key: str) -> str:
     kind = KIND_OF_FIGURES[figure.kind]
     if key == "clock_mhz":
         return PUBLISHED
-    if key.endswith("_us") and figure.clock_mhz and kind == MEASURED:
+    if key in ("luts", "per_lut") and kind == MEASURED:
+        return PUBLISHED
+    if key.endswith(("_us", "per_multiplier")) and figure.clock_mhz and kind == MEASURED:
         return PUBLISHED
     return kind
 
@@ -178,7 +224,7 @@ def resource_text(figure: Figure) -> str:
     return ", ".join(f"{value} {RESOURCES[key]}" for key, value in figure.resources.items())
 
 
-def timed_row(robot: str, timing: Timing) -> Row:
+def timed_row(robot: str, timing: Timing, made: Mapping[str, Any] | None = None) -> Row:
     """A row from a timing on this machine; the latency is that of a call for one state."""
     single = timing.microseconds if timing.batch == 1 else None
     timed: dict[str, Any] = {"latency_us": single, "task_us": timing.microseconds}
@@ -192,6 +238,8 @@ def timed_row(robot: str, timing: Timing) -> Row:
         batch=timing.batch,
         workers=timing.workers,
         how=timing.how or timing.note,
+        precision="double",
+        source=made_text(made or {}) if known else "",
         cells=dict.fromkeys(known, MEASURED),
     )
 
@@ -200,9 +248,10 @@ def comparison(
     reports: Sequence[tuple[str, dict[str, Any]]],
     timings: Sequence[tuple[str, Timing]] = (),
     machine: dict[str, Any] | None = None,
+    made: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole comparison: ``reports`` are designs' or simulations', and ``timings`` measurements on ``machine``,
-    each with the robot as the user named it."""
+    each with the robot as the user named it. ``made``: date, command, version and commit of this run."""
     rows: list[Row] = []
     keys: dict[str, str | None] = {}
     for robot in dict.fromkeys(name for name, _ in reports):
@@ -211,11 +260,12 @@ def comparison(
         names = short_name(robot), mine[0]["robot"]
         # another robot may go by the same name: its joints must be as many
         keys[robot] = robot_key(names, own_joints(mine[0]))
-        rows += _robot_rows(robot, keys[robot], mine, timed)
+        rows += _robot_rows(robot, keys[robot], mine, timed, made)
     written = [asdict(row) for row in rows]
     known = set(keys.values())
     return {
         "schema": SCHEMA,
+        "made": dict(made) if made else None,
         "machine": machine,
         "designs": [_design(robot, report) for robot, report in reports],
         "rows": written,
@@ -231,15 +281,16 @@ def _robot_rows(
     key: str | None,
     reports: Sequence[dict[str, Any]],
     timings: Sequence[Timing],
+    made: Mapping[str, Any] | None,
 ) -> list[Row]:
     """One robot's rows, function by function: ours, those that were published of its ``key``, and this machine's."""
     rows = []
     for function in reports[0]["functions"]:
-        rows += [our_row(robot, function, report) for report in reports]
+        rows += [our_row(robot, function, report, made) for report in reports]
         rows += [published_row(robot, function, figure) for figure in figures_for(key, function)]
         for timing in timings:
             if timing.function == function:
-                rows.append(timed_row(robot, timing))
+                rows.append(timed_row(robot, timing, made))
     return rows
 
 
@@ -275,7 +326,11 @@ def _statement(figure: Figure) -> dict[str, Any]:
         "claim": figure.claim or resource_text(figure),
         "leaves_out": figure.leaves_out,
         "how": figure.how,
+        "device": figure.device,
+        "precision": figure.precision,
         "source": figure.source,
+        "where": figure.where,
+        "address": figure.address,
     }
 
 

@@ -1,4 +1,4 @@
-"""The comparison (:mod:`rbdgen.report.comparison`) as text in eighty columns, and as CSV.
+"""The comparison (:mod:`rbdgen.report.comparison`) as text in eighty columns, as CSV, and as LaTeX.
 
 A sign after every figure says how it is known; notes below say the rest of it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -19,6 +20,7 @@ from rbdgen.report.comparison import (
     PROMISED,
     PUBLISHED,
     Row,
+    made_text,
     short_name,
 )
 from rbdgen.report.host_rate import host_notes, host_table
@@ -67,11 +69,14 @@ def text(content: dict[str, Any]) -> str:
         mine = [row for row in rows if (row["robot"], row["function"]) == (robot, function)]
         lines = [_cells(row, notes) for row in mine]
         parts.append(f"{short_name(robot)}, {function}\n\n" + table(HEAD, lines))
+        parts.append(density_text(mine))
     parts.append(LEGEND)
     parts.append(lost_text(content))
     parts.append(hosts_text(content))
     parts += further_texts(content)
     parts.append(machine_text(content))
+    if content["made"]:
+        parts.append(paragraph(f"Made by {made_text(content['made'])}", "  "))
     parts.append(notes.text())
     return "\n\n".join(part for part in parts if part)
 
@@ -164,7 +169,8 @@ def remark(row: Mapping[str, Any]) -> str:
     # the data file says so where a figure is of the whole
     if left_out and not left_out.startswith("nothing"):
         said.append(f"leaves out {left_out}")
-    said.append(row["source"])
+    said += [f"device: {row['device']}", f"precision: {row['precision']}"] if row["address"] else []
+    said += [row["source"], row["where"], row["address"]]
     return "; ".join(filter(None, said))
 
 
@@ -214,7 +220,96 @@ def loss_text(loss: Mapping[str, Any]) -> str:
 def statement_text(said: Mapping[str, Any]) -> str:
     """Statements that were published of no function or robot in particular, and what of it is not known."""
     what = f"{said['work']} ({said['known']}): {said['claim']}"
-    return f"- {what}; {said['how']}; not known: {said['leaves_out']}; {said['source']}"
+    return f"- {what}; {said['how']}; not known: {said['leaves_out']}; {_place(said)}"
+
+
+def _place(said: Mapping[str, Any]) -> str:
+    """Where a figure can be looked up."""
+    return f"{said['source']}; {said['where']}; {said['address']}"
+
+
+def density_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rates for each multiplier and each look-up table, of accelerators; nothing where none is known."""
+    lines = []
+    for row in rows:
+        if row["per_multiplier"] is None and row["per_lut"] is None:
+            continue
+        figures = [_marked(row[figure], row["cells"].get(figure, "")) for figure in DENSITIES]
+        lines.append([row["function"], row["implementation"], *figures])
+    if not lines:
+        return ""
+    return "\n\n".join((DENSITY_TITLE, table(("", "", *DENSITIES.values()), lines)))
+
+
+DENSITIES = {
+    "luts": "look-up tables",
+    "per_multiplier": "per multiplier",
+    "per_lut": "per table",
+}
+"""Figures by what hardware takes, and their heads."""
+DENSITY_TITLE = "Tasks per second, by what the whole accelerator takes"
+
+
+def latex_text(content: Mapping[str, Any]) -> str:
+    """The rows as a table of LaTeX (booktabs); in comments how it was made, and of each row how it is known and its
+    source."""
+    notes = _Notes()
+    lines = []
+    for row in shown_rows(content["rows"]):
+        figures = [_latex_figure(row, figure) for figure in SHOWN]
+        name = [short_name(row["robot"]), row["function"], full_name(row)]
+        reference = notes.reference(row)
+        lines.append(" & ".join([*map(_latex, name), *figures, reference]) + r" \\")
+    head = " & ".join(_latex(name) for name in ("robot", "function", "implementation", *HEAD[1:]))
+    made = made_text(content["made"] or {})
+    parts = [
+        f"% {made}" if made else "% rbdgen compare",
+        "% needs booktabs; = measured, ~ modelled, ^ published",
+        rf"\begin{{tabular}}{{lll{'r' * len(SHOWN)}r}}",
+        r"\toprule",
+        head + r" \\",
+        r"\midrule",
+        *lines,
+        r"\bottomrule",
+        r"\end{tabular}",
+        "",
+        *(rf"% [{number_}] {line}" for line, number_ in notes.numbers.items()),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "µ": r"\textmu{}",
+    "×": r"$\times$",
+    "⁻¹": "$^{-1}$",
+}
+"""Signs that LaTeX has words for."""
+
+
+def _latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    known = sorted(LATEX, key=len, reverse=True)
+    pattern = "|".join(map(re.escape, known))
+    return re.sub(pattern, lambda found: LATEX[found[0]], text)
+
+
+def _latex_figure(row: Mapping[str, Any], figure: str) -> str:
+    """A figure with its sign raised; nothing where there is none."""
+    x = row[figure]
+    if x is None:
+        return ""
+    signs = {"=": "=", "~": r"\sim", "^": r"\wedge"}
+    return f"${number(x)}^{{{signs[SIGNS[row['cells'][figure]]]}}}$"
 
 
 def _cells(row: Mapping[str, Any], notes: _Notes) -> list[str]:

@@ -149,8 +149,20 @@ def _distinct(rows: Iterable[Mapping[str, Any]], key: str) -> list[Any]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def comparison_plot(content: Mapping[str, Any]) -> Any:
-    """The comparison: for each robot, latency and time per task of every function, one mark per implementation."""
+TIMES = {"latency_us": "latency, µs (one task or call)", "task_us": "µs per task"}
+"""Figures of a comparison that are plotted, and what their axes are called."""
+EVERY_FIGURE = {
+    "latency_cycles": "latency, cycles",
+    "interval_cycles": "interval, cycles",
+    **TIMES,
+    "per_multiplier": "tasks/s per multiplier",
+    "per_lut": "tasks/s per look-up table",
+}
+
+
+def comparison_plot(content: Mapping[str, Any], figures: Mapping[str, str] = TIMES) -> Any:
+    """The comparison: for each robot and each of the ``figures`` that any row has, every function, one mark per
+    implementation."""
     rows = [{**row, "series": _series(row)} for row in content["rows"]]
     largest: int = max((row["batch"] for row in content["rows"] if row["batch"]), default=1)
     names = _distinct(rows, "series")
@@ -158,18 +170,20 @@ def comparison_plot(content: Mapping[str, Any]) -> Any:
     for row in rows:
         by_robot.setdefault(row["robot"], []).append(row)
     counts = [len(_distinct(mine, "function")) for mine in by_robot.values()]
+    shown = [key for key in figures if key in TIMES or any(row[key] for row in rows)]
     height = sum(0.35 * count + 0.9 for count in counts) + 0.22 * len(names) + 0.3
     with _matplotlib() as figure_class:
-        figure = figure_class(figsize=(10, height), layout="constrained")
+        figure = figure_class(figsize=(5 * len(shown), height), layout="constrained")
         grid = {"height_ratios": counts, "sharex": "col"}
-        axes = figure.subplots(len(by_robot), 2, squeeze=False, **grid)
-        for (latency, time), (robot, mine) in zip(axes, by_robot.items(), strict=True):
-            _comparison_axes(latency, mine, names, "latency_us", 1)
-            _comparison_axes(time, mine, names, "task_us", largest)
-            latency.set_title(robot.rsplit("/", 1)[-1], loc="left")
-        bottom_left, bottom_right = axes[-1]
-        bottom_left.set_xlabel("latency, µs (one task or call)")
-        bottom_right.set_xlabel(f"µs per task (batch {largest})")
+        axes = figure.subplots(len(by_robot), len(shown), squeeze=False, **grid)
+        for line, (robot, mine) in zip(axes, by_robot.items(), strict=True):
+            for ax, key in zip(line, shown, strict=True):
+                # a latency is that of a call for one state
+                batch = 1 if key == "latency_us" else largest
+                _comparison_axes(ax, mine, names, key, batch)
+            line[0].set_title(robot.rsplit("/", 1)[-1], loc="left")
+        for ax, key in zip(axes[-1], shown, strict=True):
+            ax.set_xlabel(figures[key] + (f" (batch {largest})" if key == "task_us" else ""))
         _legend(figure, axes.flat, "filled: measured; half filled: modelled; hollow: published")
         return figure
 

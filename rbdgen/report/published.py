@@ -26,11 +26,16 @@ class Figure:
 
     ``robots`` are keys of the data file's robots and ``functions`` codes such as ``difd``; empty means any.
     ``latency_cycles`` and ``interval_cycles`` count the whole clocked design; ``latency_us`` is one call or task;
-    ``claim`` is a statement without absolute figures. ``leaves_out`` says what the figure does not include.
+    ``claim`` is a statement without absolute figures. ``leaves_out`` says what the figure does not include. It is
+    found at ``where`` (a table, a figure, a file) of ``source``, whose ``address`` is a DOI's or a page's.
     """
 
     work: str
     source: str
+    address: str
+    where: str
+    device: str
+    precision: str
     kind: str
     leaves_out: str
     how: str
@@ -77,9 +82,10 @@ def published_figures() -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def _figure(entry: Mapping[str, Any], sources: Mapping[str, str]) -> Figure:
+def _figure(entry: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]) -> Figure:
     values = dict(entry)
-    values["source"] = sources[entry["source"]]
+    source = sources[entry["source"]]
+    values["source"], values["address"] = source["text"], source["address"]
     for key in ("robots", "functions"):
         values[key] = tuple(values.get(key, ()))
     return Figure(**values)

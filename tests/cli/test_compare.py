@@ -19,7 +19,7 @@ def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path
     status, out, err = run(capsys, *SMALL, "-o", tmp_path, "--plot", tmp_path / "p.svg", "--json")
     assert status == 0, err
     content = json.loads(out)
-    assert content["schema"] == "rbdgen.compare/1"
+    assert content["schema"] == "rbdgen.compare/2"
     ours = [r for r in content["rows"] if r["known"] == "measured, RTL simulation"]
     assert [r["interval_cycles"] for r in ours] == [2, 4]
     for r in ours:
@@ -63,7 +63,17 @@ def test_compare_promises_at_once(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert status == 0
     latency = json.loads(promised)["functions"]["id"]["latency_cycles"]
     assert content["rows"][0]["latency_cycles"] == latency
-    assert [path.name for path in tmp_path.iterdir()] == ["compare.csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"compare.{kind}" for kind in ("csv", "json", "tex")
+    }
+    assert json.loads((tmp_path / "compare.json").read_text()) == content
+    made = content["made"]
+    assert made["command"] == "rbdgen compare pendulum2 --functions id --ii 2"
+    assert f", {made['date']}: {made['command']}" in content["rows"][0]["source"]
+    status, out, _ = run(capsys, "compare", "pendulum2", "--ii", "2", "-o", tmp_path, "--latex")
+    assert status == 0
+    assert out == (tmp_path / "compare.tex").read_text()
+    assert out.count(r"\\") == 2
 
 
 @pytest.mark.parametrize(

@@ -177,3 +177,49 @@ def test_where_others_are_better_is_said() -> None:
     ]
     assert [x["theirs_known"] for x in found] == ["measured", "measured", "published"]
     assert losses([ours, other], (PROMISED, RTL)) == []
+
+
+def test_rates_are_by_multiplier_and_by_table(promised: dict[str, Any]) -> None:
+    ours = promised["rows"][0]
+    design_ = promised["designs"][0]
+    assert ours["luts"] == design_["modelled_resources"]["luts"]
+    rate = 1e6 / ours["task_us"]
+    assert ours["per_lut"] == pytest.approx(rate / ours["luts"])
+    assert ours["per_multiplier"] == pytest.approx(rate / design_["multipliers"]["variable"])
+    shape = next(r for r in promised["rows"] if r["implementation"].startswith("RoboShape, ideal"))
+    assert shape["per_multiplier"] == pytest.approx(55.6e6 / 24 / 1328)
+    assert shape["cells"]["per_multiplier"] == "published"
+    assert (
+        "per_multiplier"
+        not in next(r for r in promised["rows"] if "FPGA" in r["implementation"])["cells"]
+    )
+    said = comparison_text.text(promised)
+    assert said.count(comparison_text.DENSITY_TITLE) == 1
+
+
+def test_latex_has_every_row_and_source(promised: dict[str, Any]) -> None:
+    text = comparison_text.latex_text(promised)
+    rows = [line for line in text.splitlines() if line.startswith("iiwa14 & difd & ")]
+    assert len(rows) == len(promised["rows"])
+    columns = re.search(r"begin\{tabular\}\{(\w+)\}", text)
+    assert columns
+    for line in rows:
+        assert len(re.split(r"(?<!\\)&", line)) == len(columns[1])
+        assert not re.search(r"(?<!\\)[%#_]", line)
+    for row in promised["rows"]:
+        assert row["address"] in text
+
+
+def test_ours_say_by_what_they_were_made() -> None:
+    made = {
+        "date": "2026-11-29",
+        "command": "rbdgen compare iiwa14",
+        "version": "1.2",
+        "commit": "abc",
+    }
+    found = comparison.comparison([("iiwa14", measured_report())], TIMINGS, MACHINE, made)
+    ours = [row for row in found["rows"] if not row["address"] and row["cells"]]
+    assert {row["source"] for row in ours} == {
+        "rbdgen 1.2, commit abc, 2026-11-29: rbdgen compare iiwa14"
+    }
+    assert len(ours) == 3

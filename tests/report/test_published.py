@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+
 import pytest
 
 from rbdgen.functions.registry import common
 from rbdgen.report.published import (
+    DATA,
     KINDS,
     figures_for,
     general_figures,
@@ -29,6 +33,32 @@ def test_every_figure_says_how_it_is_known_and_what_it_leaves_out() -> None:
             f.claim or None,
         )
         assert any(k is not None for k in known), f
+
+
+ADDRESS = re.compile(
+    r"https://(doi\.org/10\.\d{4,}/\S+|arxiv\.org/abs/\d{4}\.\d{5}|[\w.-]+\.\w+/\S*)"
+)
+
+
+def test_every_figure_can_be_looked_up() -> None:
+    for f in published_figures():
+        assert ADDRESS.fullmatch(f.address), f
+        assert f.where.strip(), f
+        assert f.device.strip(), f
+        assert f.precision.split(",")[0] in ("fixed point", "single", "double", "not known"), f
+        # who has not seen a table's number says so, and who names a number has digits for it
+        place = re.search(
+            r"[Tt]able|[Ff]igure|abstract|README|page|\w+\.(py|csv)|timed|experiments", f.where
+        )
+        assert place, f
+
+
+def test_every_source_is_used_and_named_once() -> None:
+    content = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    used = {entry["source"] for entry in (*content["figure"], *content["calls"])}
+    assert used == content["sources"].keys()
+    addresses = [source["address"] for source in content["sources"].values()]
+    assert len(set(addresses)) == len(addresses)
 
 
 def test_all_works_are_there() -> None:
