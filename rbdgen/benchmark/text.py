@@ -100,6 +100,9 @@ def _row(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _lost(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Losses in lines, or that there is none to tell."""
+    if not any(cell["ours"] and cell["single_us"] for cell in content["cells"]):
+        return ("Nothing of rbdgen's was timed.",)
     seen, lines = set(), []
     for lost in (*losses(content), *slower_calls(content)):
         line = (

@@ -18,7 +18,7 @@ import pytest
 from rbdgen import ConfigError, Options, compile_robot, golden, load_robot
 from rbdgen.benchmark import text
 from rbdgen.benchmark.adapters import Hardware, adapters
-from rbdgen.benchmark.adapters.adapter import Adapter
+from rbdgen.benchmark.adapters.adapter import Adapter, Order
 from rbdgen.benchmark.cells import (
     ABSENT,
     FAILED,
@@ -183,6 +183,24 @@ def test_results_that_change_while_they_are_timed_are_inaccurate() -> None:
         INACCURATE,
         True,
     )
+
+
+def test_joints_in_another_order_are_found(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    own = task("hyq", ("id", "m"))
+    for cell in measured(chosen(tmp_path, "mujoco"), own)["MuJoCo"]:
+        assert (cell.status, cell.why) == (VALIDATED, "")
+    order = Order.by_name(own.robot, [b.joint_name for b in own.robot.bodies][::-1], "theirs")
+    matrices = np.arange(2 * 144.0).reshape(2, 12, 12)
+    assert np.array_equal(order.taken([matrices])[0], matrices[:, ::-1, ::-1])
+    with pytest.raises(NotThereError, match=r"^the joints of theirs are a, b"):
+        Order.by_name(own.robot, ["a", "b"], "theirs")
+
+
+def test_a_run_without_ours_says_so() -> None:
+    own, cells = right()
+    theirs = [replace(cell, ours=False) for cell in cells]
+    assert "Nothing of rbdgen's was timed." in text.plain(results([own], theirs, RUN))
 
 
 def test_states_are_within_the_declared_effort() -> None:

@@ -45,6 +45,34 @@ def rows(arrays: Sequence[np.ndarray], count: int) -> list[tuple[np.ndarray, ...
     return found
 
 
+@dataclass(frozen=True)
+class Order:
+    """Another library's order of the joints: its k-th is our ``ours[k]``-th."""
+
+    ours: tuple[int, ...]
+
+    @classmethod
+    def by_name(cls, robot: Robot, theirs: Sequence[str], library: str) -> Order:
+        """The order of joints that are called so. NotThereError for other joints than the robot's."""
+        own = [body.joint_name for body in robot.bodies]
+        if sorted(own) != sorted(theirs):
+            raise NotThereError(f"the joints of {library} are {', '.join(theirs)}")
+        return cls(tuple(own.index(name) for name in theirs))
+
+    def given(self, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Operands (n, nv) of ours in its order."""
+        return [np.ascontiguousarray(x[:, self.ours]) for x in operands]
+
+    def taken(self, results: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Its results (n, nv) or (n, nv, nv) in our order."""
+        theirs = np.argsort(self.ours)
+        found = []
+        for x in results:
+            ordered = x[:, theirs]
+            found.append(ordered if x.ndim == 2 else ordered[:, :, theirs])
+        return found
+
+
 def tupled(x: np.ndarray | Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """Results as a tuple, also a single one."""
     return (x,) if isinstance(x, np.ndarray) else tuple(x)

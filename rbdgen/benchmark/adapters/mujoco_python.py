@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdgen.benchmark.adapters.adapter import Adapter, require_simple, rows, stacked
+from rbdgen.benchmark.adapters.adapter import Adapter, Order, require_simple, rows, stacked
 from rbdgen.benchmark.cells import TOLERANCES, Calls, NotThereError, Prepared
 from rbdgen.benchmark.task import Task
 from rbdgen.installation import optional_module
@@ -20,22 +20,19 @@ STEP = 1e-6
 One = Callable[..., Sequence[np.ndarray]]
 
 
-def plain_model(task: Task) -> tuple[Any, Any]:
-    """MuJoCo and its model of a task's robot, with nothing but rigid bodies. NotThereError for joints that have other
-    coordinates there."""
+def plain_model(task: Task) -> tuple[Any, Any, Order]:
+    """MuJoCo, its model of a task's robot with nothing but rigid bodies, and the order of its joints. NotThereError for
+    joints that have other coordinates there."""
     mujoco = optional_module("mujoco", "mujoco")
     require_simple(task.robot, "MuJoCo")
     model = mujoco.MjModel.from_xml_path(str(task.file))
-    ours = [body.joint_name for body in task.robot.bodies]
-    theirs = names_of(model, "jnt")
-    if theirs != ours:
-        raise NotThereError(f"its joints are {', '.join(theirs)}, in another order than ours")
+    order = Order.by_name(task.robot, names_of(model, "jnt"), "MuJoCo")
     off = mujoco.mjtDisableBit
     model.opt.disableflags |= int(off.mjDSBL_CONSTRAINT | off.mjDSBL_CONTACT)
     model.opt.gravity[:] = task.robot.gravity
     model.dof_damping[:] = 0.0
     model.dof_frictionloss[:] = 0.0
-    return mujoco, model
+    return mujoco, model, order
 
 
 def _functions(mujoco: Any, model: Any) -> dict[str, One]:
@@ -93,9 +90,13 @@ def _functions(mujoco: Any, model: Any) -> dict[str, One]:
     }
 
 
-def looped(task: Task, function: str, call: One, tolerance: float, how: str) -> Calls:
-    """The calls of an implementation that takes one state at a time."""
+def looped(
+    task: Task, function: str, call: One, tolerance: float, how: str, order: Order | None = None
+) -> Calls:
+    """The calls of an implementation that takes one state at a time, its joints in this order."""
     operands = task.operands(function)
+    if order is not None:
+        operands = order.given(operands)
     states = rows(operands, task.count)
 
     def everything() -> list[np.ndarray]:
@@ -103,7 +104,8 @@ def looped(task: Task, function: str, call: One, tolerance: float, how: str) -> 
         for state in states:
             # of memory that the next call writes into
             found.append([np.array(x) for x in call(*state)])
-        return stacked(found)
+        results = stacked(found)
+        return results if order is None else order.taken(results)
 
     def loop(n: int) -> Callable[[], object]:
         def run() -> None:
@@ -117,7 +119,8 @@ def looped(task: Task, function: str, call: One, tolerance: float, how: str) -> 
 
 
 def _open(task: Task, stack: ExitStack) -> Callable[[str], Prepared]:
-    known = _functions(*plain_model(task))
+    mujoco, model, order = plain_model(task)
+    known = _functions(mujoco, model)
 
     def prepare(function: str) -> Calls:
         if function not in known:
@@ -125,8 +128,8 @@ def _open(task: Task, stack: ExitStack) -> Callable[[str], Prepared]:
         how = "constraints and contacts are off; batches: a loop in Python"
         if function == "did":
             how = f"finite differences of {STEP:g}; {how}"
-            return looped(task, function, known[function], TOLERANCES["differences"], how)
-        return looped(task, function, known[function], TOLERANCES["float64"], how)
+            return looped(task, function, known[function], TOLERANCES["differences"], how, order)
+        return looped(task, function, known[function], TOLERANCES["float64"], how, order)
 
     return prepare
 

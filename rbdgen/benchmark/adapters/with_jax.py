@@ -6,18 +6,24 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from xml.etree.ElementTree import SubElement, tostring
 
 import numpy as np
+from defusedxml import ElementTree
 
-from rbdgen.benchmark.adapters.adapter import Adapter, require_simple, rows, stacked
+from rbdgen.benchmark.adapters.adapter import Adapter, Order, require_simple, rows, stacked
 from rbdgen.benchmark.adapters.mujoco_python import plain_model
 from rbdgen.benchmark.cells import TOLERANCES, Calls, NotThereError, Prepared
 from rbdgen.benchmark.task import Task
 from rbdgen.installation import optional_module
 
-Texts = Mapping[str, Callable[..., Any]]
-"""Functions of one state in JAX, by their codes."""
+INERTIAS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Of a URDF's element."""
+Texts = tuple[Mapping[str, Callable[..., Any]], Order | None]
+"""Functions of one state in JAX, by their codes, and the order of their joints, where it is another one."""
 
 
 def _module(name: str, package: str) -> Any:
@@ -46,20 +52,24 @@ def _opened(
         jax = optional_module("jax", "jax")
         require_simple(task.robot, library)
         stack.enter_context(jax.enable_x64(True))
-        known = texts(jax, task)
+        known, order = texts(jax, task)
 
         def prepare(function: str) -> Calls:
             if function not in known:
                 raise NotThereError("it has no such function")
-            return _calls(jax, task, function, known[function])
+            return _calls(jax, task, function, known[function], order)
 
         return prepare
 
     return open_
 
 
-def _calls(jax: Any, task: Task, function: str, text: Callable[..., Any]) -> Calls:
+def _calls(
+    jax: Any, task: Task, function: str, text: Callable[..., Any], order: Order | None
+) -> Calls:
     operands = task.operands(function)
+    if order is not None:
+        operands = order.given(operands)
     states = rows(operands, task.count)
     single = jax.jit(text)
     batched = jax.jit(jax.vmap(text))
@@ -72,7 +82,8 @@ def _calls(jax: Any, task: Task, function: str, text: Callable[..., Any]) -> Cal
         found = []
         for state in states:
             found.append(host(single(*state)))
-        return stacked(found)
+        results = stacked(found)
+        return results if order is None else order.taken(results)
 
     def many(n: int) -> Callable[[], object]:
         some = [x[:n] for x in operands]
@@ -88,7 +99,7 @@ def _calls(jax: Any, task: Task, function: str, text: Callable[..., Any]) -> Cal
 
 
 def _mjx(jax: Any, task: Task) -> Texts:
-    _, model = plain_model(task)
+    _, model, order = plain_model(task)
     mjx = _module("mujoco.mjx", "mujoco-mjx")
     there = mjx.put_model(model)
     data = mjx.make_data(there)
@@ -103,7 +114,7 @@ def _mjx(jax: Any, task: Task) -> Texts:
         moved = mjx.com_pos(there, mjx.kinematics(there, data.replace(qpos=q)))
         return mjx.full_m(there, mjx.crb(there, moved))
 
-    return {
+    known = {
         "id": inverse_dynamics,
         "fd": forward_dynamics,
         "m": mass_matrix,
@@ -111,24 +122,43 @@ def _mjx(jax: Any, task: Task) -> Texts:
         "did": _too_long,
         "dfd": _too_long,
     }
+    return known, order
 
 
 def _too_long(*state: Any) -> Any:
     raise NotThereError("JAX compiles derivatives of MJX for minutes, and they are left out")
 
 
+def _with_inertias(path: Path) -> bytes:
+    """A URDF in which links without inertia have one of zero: frax reads no other."""
+    root = ElementTree.fromstring(path.read_bytes())
+    for link in root.findall("link"):
+        if link.find("inertial") is None:
+            own = SubElement(link, "inertial")
+            SubElement(own, "origin", xyz="0 0 0", rpy="0 0 0")
+            SubElement(own, "mass", value="0")
+            SubElement(own, "inertia", dict.fromkeys(INERTIAS, "0"))
+    return tostring(root)
+
+
 def _frax(jax: Any, task: Task) -> Texts:
     frax = _module("frax", "frax")
+    if (task.robot.gravity[0], task.robot.gravity[1]) != (0.0, 0.0):
+        raise NotThereError("its gravity is along z only")
     names = [body.joint_name for body in task.robot.bodies]
-    robot = frax.Robot(str(task.file), joint_ordering=names)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        path.write_bytes(_with_inertias(task.file))
+        robot = frax.Robot(str(path), joint_ordering=names)
+    upwards = jax.numpy.array([0.0, 0.0, -task.robot.gravity[2], 0.0, 0.0, 0.0])
 
     def inverse_dynamics(q: Any, v: Any, a: Any) -> Any:
-        return robot.rnea(q, v, a)
+        return robot.rnea(q, v, a, upwards, None)
 
     def forward_dynamics(q: Any, v: Any, tau: Any) -> Any:
-        return robot.forward_dynamics(q, v, tau)
+        return robot.forward_dynamics(q, v, tau, None)
 
-    return {
+    known = {
         "id": inverse_dynamics,
         "fd": forward_dynamics,
         "m": robot.mass_matrix,
@@ -136,6 +166,7 @@ def _frax(jax: Any, task: Task) -> Texts:
         "did": _slopes(jax, inverse_dynamics),
         "dfd": _slopes(jax, forward_dynamics),
     }
+    return known, None
 
 
 MJX = Adapter(
