@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+import itertools
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rbdgen.errors import ConfigError, short
+from rbdgen.cli import slips
+from rbdgen.errors import ConfigError, nearest, short
 from rbdgen.explore import AXES, NAMES, RATES
 from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import ROBOT
@@ -36,9 +39,39 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.hides = False
+        self.commands: Mapping[str, argparse.ArgumentParser] = {}
+        """The parsers of the commands, of the parser that has them."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message} (see '{self.prog} --help')\n")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Iterable[str] | None = None, namespace: Any = None
+    ) -> Any:
+        """As of argparse, with a hint at what was meant by what no argument takes."""
+        words = list(sys.argv[1:] if args is None else args)
+        # else what follows would be taken for the command
+        slip = words[:1] and words[0] not in slips.options_of(self)
+        if slip and words[0].startswith("-") and words[0].lstrip("-") in self.commands:
+            self.error(f"{words[0]}: unknown; {slips.of_command(words[0], self.commands)}")
+        found, rest = self.parse_known_args(words, namespace)
+        if rest:
+            own = self.commands.get(getattr(found, "command", None) or "", self)
+            word = next((word for word in rest if word.startswith("-")), rest[0])
+            before = dict(itertools.pairwise(reversed(words))).get(word)
+            own.error(
+                f"{short(word)}: unknown; {slips.of_argument(own, self.commands, word, before)}"
+            )
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As of argparse, with a hint at which of the choices was meant."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = list(map(str, action.choices))
+        commands = action.choices is self.commands
+        hint = slips.of_command(value, choices) if commands else nearest(str(value), choices)
+        raise argparse.ArgumentError(action, f"invalid choice: {short(value)}; {hint}")
 
     def add_more(self, to: Any, *flags: str, **named: Any) -> None:
         """An argument of this parser or its group ``to`` that only ``--help-all`` shows."""

@@ -5,13 +5,12 @@ build.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
 from rbdgen import workbench
 from rbdgen.cli.arguments import verified_tasks
 from rbdgen.cli.commands import check_output, compile_design
-from rbdgen.cli.console import need_page, print_result, reporter
+from rbdgen.cli.console import need_page, print_result, reporter, say
 from rbdgen.installation import optional_module
 from rbdgen.report.columns import table
 from rbdgen.report.design import SCHEMA
@@ -86,7 +85,7 @@ def report(args: argparse.Namespace) -> None:
     page = args.output or args.directory / PAGE
     check_writable(page.parent)
     for note in build.notes:
-        print(f"rbdgen: note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     path = write_files({page.name: page_html(build)}, page.parent)[0]
     content = {
         "schema": "rbdgen.page/1",

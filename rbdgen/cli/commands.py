@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 from rbdgen import workbench
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup
-from rbdgen.cli.console import Reporter, print_result, reporter
+from rbdgen.cli.console import Reporter, print_result, reporter, say
 from rbdgen.compiler import Design, compare_families, compile_robot, kept_design
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.families import narrower_ranges
@@ -72,7 +71,7 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     ]
     open_ = [f.name for f in resolved.records if not f.closes]
     for note in (*friction_notes(model), *loop_notes(model, open_), *on_ranges):
-        print(f"rbdgen: note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     design = kept_design(
         *(model, resolved, target),
         lambda: compile_robot(model, resolved, progress.stage, target=target),
@@ -80,7 +79,7 @@ def compile_design(args: argparse.Namespace, progress: Reporter) -> tuple[Design
     )
     note = acceleration_note(design)
     if note:
-        print(f"rbdgen: note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     return design, robot
 
 

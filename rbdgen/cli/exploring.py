@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from rbdgen import explore as sweep
 from rbdgen.cli.arguments import given_setup
-from rbdgen.cli.console import need_cluster, need_plots, print_result, reporter
+from rbdgen.cli.console import need_cluster, need_plots, print_result, reporter, say
 from rbdgen.cli.process import put
 from rbdgen.compiler import Options
 from rbdgen.errors import ConfigError, ToolError
@@ -81,7 +80,7 @@ def _plots_are_possible(args: argparse.Namespace) -> bool:
     except ToolError as error:
         if args.plot:
             raise
-        print(f"rbdgen: note: no plot: {error}", file=sys.stderr)
+        say(f"note: no plot: {error}")
         return False
     return True
 

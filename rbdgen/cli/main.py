@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from rbdgen.cli.process import (
 from rbdgen.errors import RbdgenError, RbdgenWarning
 
 TOO_LARGE = "memory: not enough for this; ask for fewer functions or tasks, fewer --jobs, or use a larger machine"
+
+COMPLETING = "_ARGCOMPLETE"
+"""The variable by which a shell asks for completions."""
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: object) -> None:
@@ -55,12 +59,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> None:
     """Run the command that ``arguments`` ask for."""
     # these load most of the package, which takes so long that an interrupt may come meanwhile
+    from rbdgen.cli.console import Talk, talking
     from rbdgen.cli.parser import make_parser
     from rbdgen.errors import strictly
 
     # what help hides is settled while the parser is made, before it reads anything
-    args = make_parser("--help-all" in arguments).parse_args(arguments)
-    with strictly(getattr(args, "strict", False)):
+    parser = make_parser("--help-all" in arguments)
+    if COMPLETING in os.environ:
+        from rbdgen.cli.helping import complete
+
+        complete(parser)
+    args = parser.parse_args(arguments)
+    talk = Talk.USUAL
+    if args.command is not None and (args.quiet or args.verbose):
+        talk = Talk.QUIET if args.quiet else Talk.VERBOSE
+    with talking(talk), strictly(getattr(args, "strict", False)):
         args.run(args)
 
 

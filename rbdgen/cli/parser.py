@@ -47,6 +47,10 @@ Verb = Callable[[str, str, str], Parser]
 """Adds a command: its name, what it does in a line, and examples."""
 
 
+SHELLS = ("bash", "zsh", "fish")
+"""Shells whose words can be completed."""
+
+
 def command(module: str, function: str) -> Callable[[argparse.Namespace], None]:
     """Runner of a command: a function of a module in this folder, which is imported when it runs, as others are not
     needed then."""
@@ -62,12 +66,13 @@ def make_parser(everything: bool = False) -> Parser:
         description="Compile a robot into hardware that computes its rigid-body dynamics.",
     )
     parser.add_argument("--version", action="version", version=f"rbdgen {version()}")
-    verbs = parser.add_subparsers(
-        title="commands", dest="command", required=True, metavar="COMMAND"
-    )
+    verbs = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    # without a command, what one does first is shown
+    parser.set_defaults(run=command("helping", "first"))
+    parser.commands = verbs.choices
 
     def verb(name: str, summary: str, examples: str) -> Parser:
-        return verbs.add_parser(
+        own = verbs.add_parser(
             name,
             help=summary,
             description=summary,
@@ -75,6 +80,8 @@ def make_parser(everything: bool = False) -> Parser:
             # examples keep their lines
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        add_talk(own)
+        return own
 
     add_robots(verb)
     add_boards(verb)
@@ -90,7 +97,41 @@ def make_parser(everything: bool = False) -> Parser:
     add_flash(verb)
     add_load(verb)
     add_synth(verb)
+    add_help(verb, parser)
+    add_completion(verb)
     return parser
+
+
+def add_talk(parser: Parser) -> None:
+    """How much is said beside results."""
+    talk = parser.add_mutually_exclusive_group()
+    quiet, verbose = "only results, warnings and errors", "say also how long stages take"
+    talk.add_argument("-q", "--quiet", action="store_true", help=quiet)
+    talk.add_argument("-v", "--verbose", action="store_true", help=verbose)
+
+
+def add_help(verb: Verb, whole: Parser) -> None:
+    """``rbdgen help``, of all commands of the ``whole`` parser."""
+    parser = verb(
+        "help",
+        "Explain a command, an option or a function.",
+        "  rbdgen help layout\n  rbdgen help ii\n  rbdgen help difd",
+    )
+    parser.add_argument(
+        "word", metavar="WORD", nargs="?", help="a command, an option or a function"
+    )
+    parser.set_defaults(run=command("helping", "explain"), parser=whole)
+
+
+def add_completion(verb: Verb) -> None:
+    """``rbdgen completion``."""
+    parser = verb(
+        "completion",
+        "Print what a shell runs to complete commands, options, robots and functions.",
+        '  eval "$(rbdgen completion bash)"\n  rbdgen completion fish | source',
+    )
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    parser.set_defaults(run=command("helping", "completion"))
 
 
 def add_robots(verb: Verb) -> None:

@@ -71,12 +71,20 @@ def common() -> tuple[str, ...]:
 def function(name: str) -> Function:
     """The function of this name; ConfigError where there is none."""
     if name not in _known:
-        near = difflib.get_close_matches(name, _known, 1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = _meant(name)
         raise ConfigError(
             f"function {name!r}: unknown; {hint}functions are: {', '.join(_known)}, or all"
         )
     return _known[name]
+
+
+def _meant(name: str) -> str:
+    """A hint at which function was meant by a name that is none, with a space behind it; empty where none is near."""
+    parts = name.split()
+    if len(parts) > 1 and all(part in _known for part in parts):
+        return f"names are parted by commas: {','.join(parts)}; "
+    near = difflib.get_close_matches(name, _known, 1, cutoff=0.5)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def made(names: Sequence[str], settings: Settings) -> tuple[Function, ...]:
