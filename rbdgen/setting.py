@@ -294,7 +294,29 @@ def _read_by_link(name: str, text: str, form: str) -> dict[str, tuple[float, ...
     return given
 
 
+TIMES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+RATES = {"khz": 1e3, "mhz": 1e6, "hz": 1.0, "k": 1e3, "m": 1e6}
+"""Units that may stand behind a time, in seconds, and behind a rate, in tasks per second, whatever their case."""
+
+
+def _read_with(units: Mapping[str, float], example: str) -> Callable[[str, str], float]:
+    """A reader of numbers with one of these ``units`` behind them, or none."""
+
+    def read(name: str, text: str) -> float:
+        plain = text.strip()
+        unit = next((u for u in units if plain.lower().endswith(u)), "")
+        try:
+            number = float(plain.removesuffix(plain[len(plain) - len(unit) :]) if unit else plain)
+        except ValueError:
+            raise must_be(f"a number, such as {example}", name, text) from None
+        return read_number(name, number * units.get(unit, 1.0))
+
+    return read
+
+
 INTEGER = ValueKind("integer", _integer, _read_integer)
+TIME = ValueKind("number", read_number, _read_with(TIMES, "20us or 2e-5"))
+RATE = ValueKind("number", read_number, _read_with(RATES, "10000 or 10k"))
 NUMBER = ValueKind("number", read_number, _read_number)
 SWITCH = ValueKind("true or false", _switch, _read_switch)
 WORD = ValueKind("word", _word, lambda name, text: text)

@@ -15,15 +15,18 @@ from rbdgen.cli.console import Reporter, print_result, reporter, say
 from rbdgen.compiler import Design, compare_families, compile_robot, kept_design
 from rbdgen.compiler.depth import chain_depths
 from rbdgen.compiler.families import narrower_ranges
+from rbdgen.compiler.neighbours import asks_for_smallest, neighbours
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.functions.closing import loop_notes
 from rbdgen.machines.pipeline.budget import DEMANDS, Budget, Target
 from rbdgen.model import builtin_robots, load_robot, range_notes
 from rbdgen.model.setup import Setup, friction_notes
+from rbdgen.options import Options
 from rbdgen.report import design_text
 from rbdgen.report.design import depth_table, design_report, families_table
 from rbdgen.report.evidence import acceleration_note, evidence, warnings_of
 from rbdgen.report.files import check_robot_name, check_writable, read_config, with_overrides
+from rbdgen.report.smallest import smallest
 from rbdgen.workbench import (
     BUILDS,
     PICTURES,
@@ -36,6 +39,8 @@ from rbdgen.workbench import (
     wave_suffix,
 )
 
+OF_TIME = ("rate", "latency")
+"""Demands of a design's time, which may be made together."""
 EVIDENCE_STATES = 2000
 """Fresh states at which errors are measured."""
 
@@ -100,9 +105,9 @@ def _target(args: argparse.Namespace, options: dict[str, Any]) -> Target:
 def _asked_rate(
     args: argparse.Namespace, options: dict[str, Any], configured: dict[str, Any]
 ) -> tuple[dict[str, Any], bool]:
-    """The demands of multipliers and rate, and whether they or an interval say how often a task comes. What the
-    arguments say replaces what a file does. ConfigError where two of them are given."""
-    given = {name: getattr(args, name) for name in ("multipliers", "rate")}
+    """The demands of multipliers, rate and latency, and whether they or an interval say how often a task comes. What
+    the arguments say replaces what a file does. ConfigError where two of them are given."""
+    given = {name: getattr(args, name) for name in ("multipliers", *OF_TIME)}
     asked = [name for name in ("ii", *given) if getattr(args, name) is not None]
     if not asked:
         given = {name: configured[name] for name in given}
@@ -110,7 +115,7 @@ def _asked_rate(
         asked += ["ii"] if "ii" in options else []
     elif "ii" not in asked:
         options.pop("ii", None)
-    if len(asked) > 1:
+    if len(asked) > 1 and set(asked) != set(OF_TIME):
         raise ConfigError(
             f"{' and '.join(asked)}: give one of them; each says how often a task comes"
         )
@@ -145,6 +150,23 @@ def _evidence(args: argparse.Namespace, design: Design, progress: Reporter) -> d
     return {"evidence": found}
 
 
+def _smallest(design: Design, progress: Reporter) -> dict[str, Any]:
+    """What is next to a design that was asked to be the smallest; nothing of any other."""
+    if not asks_for_smallest(design):
+        return {}
+    progress.stage("what is next to it")
+
+    def compiled(options: Options, target: Target) -> Design:
+        """A neighbour, kept for the next time."""
+        return kept_design(
+            *(design.robot, options, target),
+            lambda: compile_robot(design.robot, options, progress.stage, target=target),
+            lambda: None,
+        )
+
+    return {"smallest": smallest(design, neighbours(design, compiled))}
+
+
 def layout(args: argparse.Namespace) -> None:
     """``rbdgen layout``."""
     pictures = {name: getattr(args, name) for name in PICTURES}
@@ -157,6 +179,7 @@ def layout(args: argparse.Namespace) -> None:
             | _families(args, design, progress)
             | {"depth": depth_table(chain_depths(design))}
             | {"narrower": narrower_ranges(design, progress.stage)}
+            | _smallest(design, progress)
         )
         files = draw(design, **pictures, progress=progress)
     if files:

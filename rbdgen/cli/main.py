@@ -70,10 +70,8 @@ def _run(arguments: Sequence[str]) -> None:
 
         complete(parser)
     args = parser.parse_args(arguments)
-    talk = Talk.USUAL
-    if args.command is not None and (args.quiet or args.verbose):
-        talk = Talk.QUIET if args.quiet else Talk.VERBOSE
-    with talking(talk), strictly(getattr(args, "strict", False)):
+    talk = (getattr(args, "talk", None) or "usual").upper()
+    with talking(Talk[talk]), strictly(getattr(args, "strict", False)):
         args.run(args)
 
 

@@ -64,6 +64,7 @@ def make_parser(everything: bool = False) -> Parser:
     parser = Parser(
         prog="rbdgen",
         description="Compile a robot into hardware that computes its rigid-body dynamics.",
+        epilog="Every command takes -q, for results, warnings and errors only, and -v, which adds times.",
     )
     parser.add_argument("--version", action="version", version=f"rbdgen {version()}")
     verbs = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
@@ -103,11 +104,13 @@ def make_parser(everything: bool = False) -> Parser:
 
 
 def add_talk(parser: Parser) -> None:
-    """How much is said beside results."""
-    talk = parser.add_mutually_exclusive_group()
-    quiet, verbose = "only results, warnings and errors", "say also how long stages take"
-    talk.add_argument("-q", "--quiet", action="store_true", help=quiet)
-    talk.add_argument("-v", "--verbose", action="store_true", help=verbose)
+    """How much is said beside results: the same of all commands, so that the help of one need not say it."""
+    told = {"-q": ("--quiet", "only results, warnings and errors")}
+    told["-v"] = "--verbose", "say also how many seconds have passed at each stage"
+    for letter, (flag, text) in told.items():
+        text = text if parser.everything else argparse.SUPPRESS
+        word = flag.removeprefix("--")
+        parser.add_argument(letter, flag, action="store_const", const=word, dest="talk", help=text)
 
 
 def add_help(verb: Verb, whole: Parser) -> None:

@@ -76,6 +76,11 @@ def compile_robot(
         raise ConfigError(
             "goal (--for): host is for the link of a board; give --board, or another goal such as area"
         )
+    if target.budget.latency is not None and options.goal not in (None, "area"):
+        raise ConfigError(
+            f"latency and goal (--for): a latency asks for the smallest design that keeps it, not for {options.goal}; "
+            "leave one of them out"
+        )
     ranges = declared_ranges(robot, options.limits)
     with without_collections():
         design = choose_machine(Workshop(robot, ranges, target, progress), options)

@@ -95,6 +95,13 @@ def interval_at_host(design: Design, function: str) -> float:
     return max(own, link.interval(design.tasks, function, design.running_clock))
 
 
+def answer_time(design: Design) -> float:
+    """Seconds from the last word of a lone task to its result's last, of the function that takes longest, at the clock
+    at which what is built runs; of a roll-out of one step."""
+    cycles = max(map(design.promised_latency, design.network.functions))
+    return cycles / (1e6 * design.running_clock)
+
+
 CLEARLY = 2
 """Factor by which a link must take longer than the accelerator for that to be said."""
 SHOWN_INTERVAL = 64

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rbdgen.compiler.choices import fed_by_link
-from rbdgen.compiler.cost import CROWDED
+from rbdgen.compiler.cost import CROWDED, answer_time
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.stages import closed, default_algorithms
 from rbdgen.compiler.words import function_format, parameter_words
@@ -127,7 +127,7 @@ def _alone(
     fit: bool,
 ) -> Design:
     """The design with one such core; ``fit``: with memories as large as need be."""
-    hurry = options.goal == "latency"
+    hurry = options.goal == "latency" or target.budget.latency is not None
     mapped = with_program(prepared.formatted, core, progress, hurry, fit)
     machine = Engine(mapped.program, target_device(options))
     progress("check the program")
@@ -174,7 +174,7 @@ def engine_design(
             "multipliers and machine: multipliers are a pipeline's, and the machine is an engine; use lanes and cores"
         )
     prepared = prepare(robot, options, ranges, progress)
-    if target.budget.rate is not None or options.goal == "area":
+    if target.budget.of_time or options.goal == "area":
         return _smallest(prepared, options, target, progress)
     design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
     if options.cores or target.link is None:
@@ -188,16 +188,23 @@ def _smallest(
     target: Target,
     progress: Callable[[str], None],
 ) -> Design:
-    """The fewest lanes, and only then cores, that reach a rate; the fewest lanes there are without one."""
+    """The fewest lanes, and only then cores, that reach a rate and keep a latency; the fewest lanes there are without
+    either."""
     rate = target.budget.rate or 0.0
+    latency = target.budget.latency or math.inf
     tried = [options.lanes] if options.lanes else [n for n in LANES if n <= USUAL_LANES]
     lanes, design = tried[0], made(prepared, tried[0], options.cores or 1, target, progress)
     for more in tried[1:]:
-        if _rate(design) >= rate:
-            return design
+        if _rate(design) >= rate and answer_time(design) <= latency:
+            return _told(design, target)
         lanes, design = more, made(prepared, more, options.cores or 1, target, progress)
+    if answer_time(design) > latency:
+        raise ConfigError(
+            f"latency: {latency * 1e6:g} µs are less than the {answer_time(design) * 1e6:.3g} that an engine of "
+            f"{lanes} lanes takes; use a pipeline, or a faster clock or device"
+        )
     if _rate(design) >= rate:
-        return design
+        return _told(design, target)
     needed = math.ceil(rate / _rate(design) * design.engine.cores)
     most = _rate(with_cores(design, MOST_CORES))
     if options.cores or most < rate:
@@ -209,6 +216,22 @@ def _smallest(
         )
     why = f"{needed} cores of {lanes} lanes for {rate:g} tasks a second"
     return replace(with_cores(design, needed), why=(*design.why, why))
+
+
+def _told(design: Design, target: Target) -> Design:
+    """A design and how much more it does than what is asked of its time."""
+    budget, lanes = target.budget, design.engine.program.core.lanes
+    why = []
+    if budget.rate is not None:
+        why.append(
+            f"{lanes} lane(s) take {_rate(design):.0f} tasks a second, and {budget.rate:g} are asked for"
+        )
+    if budget.latency is not None:
+        took = answer_time(design) * 1e6
+        why.append(
+            f"{lanes} lane(s) answer within {took:.3g} µs, and {budget.latency * 1e6:g} are allowed"
+        )
+    return replace(design, why=(*design.why, *why))
 
 
 def _rate(design: Design) -> float:

@@ -11,6 +11,7 @@ from rbdgen.compiler.cost import FULL, Cost
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import engine_design
 from rbdgen.compiler.hearing import Told, heard, tell
+from rbdgen.compiler.latency import within_latency
 from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.machines.options import ENGINE, PIPELINE
 from rbdgen.options import Options
@@ -53,13 +54,19 @@ def _smaller(workshop: Workshop, options: Options) -> Design:
     refused: list[Exception] = []
     for kind in options.kinds:
         own = replace(options, machine=kind)
-        nothing_of_time = options.goal == "area" and not workshop.target.budget.chooses
+        budget = workshop.target.budget
+        nothing_of_time = options.goal == "area" and not (budget.chooses or budget.of_time)
         if kind == PIPELINE and nothing_of_time:
             # products wait as long as they can
             own = replace(own, ii=MAX_II)
+        if kind == PIPELINE and options.goal is None and budget.latency is None:
+            # a rate alone asks for the smallest as well
+            own = replace(own, goal="area")
         try:
             told: Told = []
-            designs.append((heard(partial(_made, workshop, own), told), told))
+            made = heard(partial(_made, workshop, own), told)
+            asked = replace(made.options, goal=options.goal)
+            designs.append((replace(made, options=asked), told))
         except (ConfigError, UnsupportedError) as error:
             refused.append(error)
     if not designs:
@@ -76,7 +83,7 @@ def _smaller(workshop: Workshop, options: Options) -> Design:
 
 def _asks_for_size(workshop: Workshop, options: Options) -> bool:
     """Whether the smallest design is asked for that does something."""
-    return options.goal == "area" or workshop.target.budget.rate is not None
+    return options.goal == "area" or workshop.target.budget.of_time
 
 
 def _made(workshop: Workshop, options: Options) -> Design:
@@ -84,6 +91,8 @@ def _made(workshop: Workshop, options: Options) -> Design:
     if options.machine == ENGINE:
         own = workshop.robot, options, workshop.ranges, workshop.target
         return engine_design(*own, workshop.progress)
+    if workshop.target.budget.latency is not None:
+        return within_latency(workshop, options)
     return choose(workshop, options)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from rbdgen.functions.algorithms import KINDS
 from rbdgen.report.columns import WIDTH, paragraph, table
 from rbdgen.report.host_rate import host_text
+from rbdgen.report.smallest import smallest_text
 
 
 def build(report: dict[str, Any]) -> str:
@@ -357,6 +358,8 @@ def layout(report: dict[str, Any]) -> str:
     if report["layout"]:
         reasons = [paragraph(f"  {line}", "    ") for line in report["layout"]]
         parts.append("\n".join(["layout:", *reasons]))
+    if "smallest" in report:
+        parts.append(smallest_text(report["smallest"]))
     note = "(cycles promised by the schedule; 'rbdgen simulate' measures them)"
     parts.append(functions(report, PROMISES) + "\n" + paragraph(note))
     interval = report["mixed"]["promised_ii_cycles"]

@@ -26,7 +26,7 @@ from rbdgen.errors import ConfigError, short
 from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.fixed import to_text
 from rbdgen.machines.options import ENGINE
-from rbdgen.machines.pipeline.budget import DEMANDS, Target
+from rbdgen.machines.pipeline.budget import DEMANDS, Budget, Target
 from rbdgen.model.setup import ROBOT, setup_of
 from rbdgen.report.design import SCHEMA, design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
@@ -171,7 +171,7 @@ def config_text(design: Design, robot: str) -> str:
         del content["error"]
     content |= _demands(design.target)
     # the interval follows from what is demanded
-    if "multipliers" in content or "rate" in content:
+    if {"multipliers", "rate", "latency"} & content.keys():
         del content["ii"]
     return tomli_w.dumps(content | {"joints": joints})
 
@@ -179,7 +179,8 @@ def config_text(design: Design, robot: str) -> str:
 def _demands(target: Target) -> dict[str, Any]:
     """Demands that a design was fitted to, as they were asked for."""
     budget = target.budget
-    demands = {"multipliers": budget.multipliers, "rate": budget.rate, "board": target.board}
+    demands = {name: getattr(budget, name) for name in settings(Budget)}
+    demands["board"] = target.board
     return {name: value for name, value in demands.items() if value is not None}
 
 

@@ -23,7 +23,7 @@ from rbdgen.machines.pipeline.layout import (
     join_units,
 )
 from rbdgen.protocol.links import Link
-from rbdgen.setting import INTEGER, NUMBER, WORD, setting, settings
+from rbdgen.setting import INTEGER, RATE, TIME, WORD, setting, settings
 from rbdgen.tracing.folding import MAX_II
 from rbdgen.tracing.network import Network
 
@@ -34,7 +34,8 @@ SLACK = 1.25
 @dataclass(frozen=True)
 class Budget:
     """Limits of what a layout costs and reaches: at most ``multipliers``, at most ``blocks`` of a device's multiplier
-    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock. None: no such demand.
+    blocks (``name``: whose), at least ``rate`` tasks per second at the device's clock, and at most ``latency`` seconds
+    from a lone task's last word to its result's last at the clock (of a roll-out: of one step). None: no such demand.
 
     ``resources``: what else there is, by the names of :class:`rbdgen.devices.device.Resources`; it decides how
     far units join at an interval that is given, and what is spared where there is too little. ``routable``: the share
@@ -50,12 +51,21 @@ class Budget:
     )
     rate: float | None = setting(
         None,
-        NUMBER,
+        RATE,
         "rate",
-        "instead of an interval: so many tasks per second at the clock",
+        "instead of an interval: the smallest that takes so many tasks per second, such as 10k",
         least=0,
         open=True,
         metavar="R",
+    )
+    latency: float | None = setting(
+        None,
+        TIME,
+        "rate",
+        "instead of an interval: the smallest that answers a lone task in this time, such as 20us",
+        least=0,
+        open=True,
+        metavar="S",
     )
     blocks: int | None = None
     name: str = "budget"
@@ -89,6 +99,11 @@ class Budget:
     def chooses(self) -> bool:
         """Whether the initiation interval follows from it."""
         return (self.multipliers, self.blocks, self.rate) != (None, None, None)
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it asks for a rate or a latency, which the smallest design is to keep."""
+        return (self.rate, self.latency) != (None, None)
 
     @property
     def limit(self) -> int | None:
@@ -133,17 +148,20 @@ class Target:
         *,
         multipliers: int | None = None,
         rate: float | None = None,
+        latency: float | None = None,
         keeps_interval: bool = False,
     ) -> Target:
         """A board by its name. A design for it gets the shortest interval that the board has multipliers for, unless so
-        many ``multipliers`` or a ``rate`` (tasks per second) are asked for, or the options' interval is to be kept.
+        many ``multipliers``, a ``rate`` (tasks per second) or a ``latency`` (seconds) are asked for, or the options'
+        interval is to be kept.
 
         ConfigError for an unknown board, with the nearest one; ToolError where boards are not installed."""
         found = optional_module("rbdgen_boards.board", "hw").get_board(name)
-        asked = keeps_interval or (multipliers, rate) != (None, None)
+        asked = keeps_interval or (multipliers, rate, latency) != (None, None, None)
         budget = Budget(
             multipliers,
             rate,
+            latency,
             blocks=None if asked else found.resources["multipliers"],
             name=f"board {found.name}",
             resources=found.resources,
@@ -240,8 +258,15 @@ def _reasons(budget: Budget, device: Device, products: int, longest: int) -> lis
     """Reasons of a budget for the interval, in lines."""
     why = []
     if budget.rate is not None:
+        allowed = math.floor(device.megahertz * 1e6 / budget.rate)
+        capped = ""
+        if allowed > longest:
+            reached = device.megahertz * 1e6 / longest
+            capped = (
+                f"; a pipeline has {longest} at most, and takes {reached:.0f} tasks/s with them"
+            )
         why.append(
-            f"{budget.rate:g} tasks/s at {device.megahertz:g} MHz allow an interval of {longest} cycles"
+            f"{budget.rate:g} tasks/s at {device.megahertz:g} MHz allow an interval of {allowed} cycles{capped}"
         )
     if budget.limit is not None:
         least = -(-products // budget.limit)
