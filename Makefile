@@ -4,7 +4,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/)
 
 .DEFAULT_GOAL := help
 .PHONY: bench bench-boards bench-choices bench-compare bench-compiled bench-control bench-depth bench-embedded bench-endurance bench-engine bench-entries bench-ethernet bench-ethernet-host bench-factors bench-formats bench-frames bench-functions bench-further bench-golden bench-gpu bench-host bench-layouts \
-	bench-logic bench-package bench-ranges bench-resident bench-robots bench-software bench-speed bitstreams clean coverage demo docs figures format fuzz help lint test thorough zoo
+	bench-logic bench-microcontroller bench-package bench-ranges bench-resident bench-robots bench-software bench-speed bitstreams clean coverage demo docs figures format fuzz help lint test thorough zoo
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench-resident: ## Measure loading of robots into engines that are on a board; s
 
 bench-embedded: ## Measure engines beside a processor: logic, code, cycles of a call; half an hour
 	$(BIN)python bench/embedded.py
+
+bench-microcontroller: ## Count instructions of a call on a microcontroller; a minute (needs gcc-arm-none-eabi)
+	$(BIN)python bench/microcontroller.py
 
 bench-engine: ## Measure engines: programs, errors, RTL simulation, synthesis, area; an hour
 	$(BIN)python bench/engine.py --route
