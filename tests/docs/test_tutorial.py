@@ -19,7 +19,12 @@ from tests.project.environments import Environment, build, environment
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
+PREPARED, STEPS = BLOCKS[0].splitlines(), BLOCKS[1:]
+COMMANDS = [line for block in STEPS for line in block.splitlines()]
+EXTRAS = re.findall(r"\[([\w,]+)\]", PREPARED[-1])[0].split(",")
+"""What a reader installs beside what the demo needs."""
+TABLES = re.findall(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)
+"""What commands print, as the page shows it."""
 LEFT = {
     "report build/pendulum": "build/pendulum/report.html",
     "simulate": "build/pendulum/waves.fst",
@@ -32,7 +37,7 @@ LEFT = {
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Where the commands run, one after another, with the cache of all tests: Verilator's own runtime is in it."""
     wheel = build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
-    made = environment(tmp_path_factory.mktemp("tutorial"), wheel, "sim", "report", "build")
+    made = environment(tmp_path_factory.mktemp("tutorial"), wheel, "sim", *EXTRAS)
     return dataclasses.replace(made, cache=Path(os.environ["RBDGEN_CACHE"]))
 
 
@@ -40,6 +45,16 @@ LONG = "rbdgen build", "rbdgen simulate", "rbdgen report"
 """Beginnings of commands that take longer, and of one that reads what they wrote."""
 QUICK = [line for line in COMMANDS if not line.startswith(LONG)]
 """Commands that are tried whenever tests are; others build and simulate as well."""
+
+
+def test_a_reader_is_told_what_to_install_before_it_is_needed() -> None:
+    """The demo's extra is setup.sh's; a block that needs another comes after it was named."""
+    assert PREPARED[:2] == ["sh setup.sh demo", ". .venv/bin/activate"]
+    script = (ROOT / "setup.sh").read_text(encoding="utf-8")
+    assert "demo) extra=sim ;;" in script
+    assert {"report", "build"} <= set(EXTRAS)
+    assert PAGE.index("import rbdgen") < PAGE.index("rbdgen.load")
+    assert PAGE.index("A submodule is") < PAGE.index("submodule  var mult")
 
 
 def spent() -> float:
@@ -68,6 +83,10 @@ def test_commands_pass_in_the_time_that_they_state(line: str, installed: Environ
         took = min(took, (spent() - started[1]) / 2)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
+    shown = [table for table in TABLES if table.splitlines()[0] in done.stdout.splitlines()]
+    if words[1] in ("robots", "layout"):
+        assert shown
+        assert [table for table in shown if table not in done.stdout] == []
     for beginning, left in LEFT.items():
         if " ".join(words[1:]).startswith(beginning):
             assert list((installed.folder / "work").glob(left)), done.stdout
