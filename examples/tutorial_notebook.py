@@ -22,17 +22,8 @@ from matplotlib import pyplot as plt
 
 import rbdgen
 from rbdgen.report.columns import table
-from rbdgen.report.drawings import layout_picture, timing_chart
 
 ROBOT = "iiwa14"
-
-
-def show(picture: str) -> None:
-    """An SVG, where a notebook can show it."""
-    if "IPython" in sys.modules:
-        from IPython.display import SVG, display
-
-        display(SVG(picture))
 
 
 def command(*arguments: str) -> dict[str, Any]:
@@ -106,10 +97,10 @@ latency = design.promised_latency("id")
 print(
     f"{design.name}: {multipliers} multipliers, a task every 4 cycles, {latency} cycles to its result"
 )
-show(layout_picture(design))
+rbdgen.picture(design)
 
 # %%
-show(timing_chart(design))
+rbdgen.picture(design, "chart")
 
 # %% [markdown]
 # ## 4. Errors by word length

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from rbdgen.software.compiled import compile_functions as compile
     from rbdgen.tracing.calibration import parameter_values
-    from rbdgen.workbench import build, draw, save, simulate
+    from rbdgen.workbench import build, draw, picture, save, simulate
 
     __version__: str
 
@@ -70,6 +70,7 @@ __all__ = [
     "load_robot",
     "load_urdf",
     "parameter_values",
+    "picture",
     "save",
     "simulate",
     "with_contacts",
@@ -93,6 +94,7 @@ _MODULES = {
     "load_robot": "rbdgen.model",
     "load_urdf": "rbdgen.model",
     "parameter_values": "rbdgen.tracing.calibration",
+    "picture": "rbdgen.workbench",
     "save": "rbdgen.workbench",
     "simulate": "rbdgen.workbench",
     "with_contacts": "rbdgen.model",

@@ -100,6 +100,29 @@ def check_pictures(**files: Path | str | None) -> dict[str, Path]:
     return asked
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as SVG, which a notebook shows where it is the last value of a cell."""
+
+    svg: str
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_svg_(self) -> str:
+        """What notebooks ask for."""
+        return self.svg
+
+
+def picture(design: Design, kind: str = "svg") -> Picture:
+    """A drawing of a design, to look at in a notebook: the tree and the pipeline (``kind`` "svg") or a timing chart
+    ("chart"), as :func:`draw` writes them. ConfigError for another kind."""
+    drawn = [name for name, (suffix, _) in PICTURES.items() if suffix == ".svg"]
+    if kind not in drawn:
+        raise ConfigError(f"kind: must be one of {', '.join(drawn)}, not {short(kind)}")
+    return Picture(PICTURES[kind][1](design))
+
+
 def draw(
     design: Design,
     svg: Path | str | None = None,

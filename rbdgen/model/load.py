@@ -22,6 +22,21 @@ ENDINGS = (".urdf", ".xml", ".mjcf", ".sdf", SUFFIX)
 """Endings of robots' files."""
 MJCF = "mujoco"
 """The root element of MJCF."""
+OTHER_CONTENTS = {
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive",
+    b"\x1f\x8b": "a gzip archive",
+    b"\x7fELF": "a program",
+    b"solid": "an STL mesh",
+    b"glTF": "a glTF mesh",
+    b"ISO-10303-21": "a STEP model",
+    b"#usda": "a USD scene",
+    b"PXR-USDC": "a USD scene",
+}
+"""By how a file begins, what it is that is given for a robot by mistake."""
 
 
 def read_file(
@@ -35,6 +50,9 @@ def read_file(
     if arguments:
         raise ConfigError(f"{path}: arguments are for xacro; name the file {SUFFIX} if it is")
     data = read_bytes(path)
+    for beginning, what in OTHER_CONTENTS.items():
+        if data.startswith(beginning):
+            raise UrdfError(f"{path}: is {what}, no robot; give the URDF, MJCF or xacro file")
     if first_element(data) == MJCF:
         return load_mjcf(path, base)
     return parse_urdf(data, str(path), name_of(path), base)

@@ -27,6 +27,7 @@ from rbdgen.host.manifest import MANIFEST_FILE
 from rbdgen.ir.fixed import to_text
 from rbdgen.machines.options import ENGINE
 from rbdgen.machines.pipeline.budget import DEMANDS, Budget, Target
+from rbdgen.model import builtin_robots
 from rbdgen.model.setup import ROBOT, setup_of
 from rbdgen.report.design import SCHEMA, design_report, manifest, verilog_digest
 from rbdgen.report.drawings import layout_picture, timing_chart
@@ -58,8 +59,12 @@ def check_writable(directory: Path, option: str = "-o") -> None:
 def occupied(directory: Path) -> Iterator[None]:
     """Have a directory, made if it is absent, for this process alone among those that do the same. ConfigError where
     another has it, or it cannot be made. A lock ends with its process, so that none is ever left behind."""
-    import fcntl  # not on every system
-
+    try:
+        import fcntl
+    except ImportError:  # Windows has other locks, and nothing is built there
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+        return
     try:
         directory.mkdir(parents=True, exist_ok=True)
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -138,8 +143,29 @@ def check_robot_name(robot: str | None) -> None:
         ) from None
 
 
+def robot_from(robot: str, directory: Path) -> str:
+    """A ``robot`` as a file in ``directory`` names it: a built-in name or an absolute path as it is, and the path of a
+    file, which is relative to the working folder, relative to the directory, so that both can be moved together."""
+    if robot in builtin_robots() or not Path(robot).is_file() or Path(robot).is_absolute():
+        return robot
+    try:
+        return Path(os.path.relpath(robot, directory)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(robot).absolute())
+
+
+def robot_in(robot: str, directory: Path) -> str:
+    """The robot that a file in ``directory`` names so, for the working folder: relative to the directory where that
+    has such a file, as it is where not."""
+    beside = directory / robot
+    if robot in builtin_robots() or not beside.is_file():
+        return robot
+    return os.path.normpath(beside)
+
+
 def config_text(design: Design, robot: str) -> str:
-    """``config.toml``: every option as it was resolved, and every joint's declared range."""
+    """``config.toml``: every option as it was resolved, and every joint's declared range; ``robot`` as it names it
+    (:func:`robot_from`)."""
     options, ranges = design.options, design.ranges
     joints: dict[str, dict[str, float]] = {}
     for body, q, v in design.robot.independent:
@@ -201,6 +227,8 @@ def read_config(path: Path) -> tuple[str | None, dict[str, Any], dict[str, Any]]
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
     robot = values.pop("robot", None)
+    if robot is not None:
+        robot = robot_in(robot, path.parent)
     setup = {name: values.pop(name) for name in ROBOT if name in values}
     limits: Mapping[str, Any] = values.pop("joints", {})
     return robot, setup, values | ({"limits": limits} if limits else {})
@@ -231,7 +259,7 @@ def write_design(
         f"{design.name}.v": verilog,
         MANIFEST_FILE: json.dumps(manifest(design, digest, version), indent=2) + "\n",
         REPORT_FILE: json.dumps(design_report(design) | dict(more), indent=2) + "\n",
-        CONFIG_FILE: config_text(design, robot),
+        CONFIG_FILE: config_text(design, robot_from(robot, directory)),
         "graph.txt": to_text(design.fixed),
         LAYOUT_FILE: layout_picture(design),
         TIMING_FILE: timing_chart(design),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -83,3 +84,18 @@ def test_every_dependency_has_its_reason() -> None:
         entry for group in groups for entry in group if not entry.startswith("rbdgen[")
     ):
         assert f'"{requirement}", # ' in text, requirement
+
+
+def test_the_image_has_what_the_set_up_installs() -> None:
+    """Debian packages that setup.sh needs, and extras that there are."""
+    script = (ROOT / "setup.sh").read_text(encoding="utf-8")
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    needed = set(re.findall(r'need "?([\w+-]+)', script)) - {"libpython3-dev", "libpython"}
+    assert {"make", "g++", "perl", "python3-venv"} <= needed
+    assert [name for name in needed if not re.search(rf"[ ]{re.escape(name)}[ \n]", image)] == []
+    (python,) = re.findall(r"libpython(3\.\d+)", image)
+    assert "bookworm" in image
+    assert python == "3.11"  # that of bookworm
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extras,) = re.findall(r"rbdgen\[([\w,]+)\]", image)
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
