@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from defusedxml import ElementTree
 
 from rbdgen.cli.main import main
 from rbdgen.errors import ConfigError
@@ -98,6 +99,64 @@ def test_page_prints_on_white(build: Path) -> None:
 def test_page_fits_a_small_window(build: Path) -> None:
     with visit(build / "report.html", width=420) as seen:
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 420
+        wide = "(tables) => tables.filter(t => t.scrollWidth > t.parentElement.clientWidth).length"
+        tables = seen.page.locator("main table")
+        assert tables.count() >= 8
+        assert tables.evaluate_all(wide) == 0
+        # a row says what its cells are
+        row = seen.page.locator("#functions ~ .scroll table tr").nth(1)
+        heads = row.locator("td").evaluate_all("cells => cells.map(c => c.dataset.head)")
+        assert heads[:4] == ["function", "what it is", "interval cycles", "latency cycles"]
+        shown = "(c) => getComputedStyle(c, '::before').content"
+        assert row.locator("td").nth(2).evaluate(shown) == '"interval cycles"'
+        assert seen.complaints == []
+
+
+def test_drawings_are_legible_in_a_small_window(build: Path) -> None:
+    """Letters are as high as printed ones: eight pixels at least, where the drawing is scrolled in its frame."""
+    with visit(build / "report.html", width=420) as seen:
+        heights = "(texts) => texts.map(t => t.getBoundingClientRect().height).filter(h => h > 0)"
+        for where in (".plot svg text", ".picture svg text"):
+            found = seen.page.locator(where).evaluate_all(heights)
+            assert len(found) > 5, where
+            assert min(found) >= 8, where
+
+
+def test_long_names_wrap(build: Path, tmp_path: Path) -> None:
+    """Of a robot, a unit and a FIFO."""
+    long_name = "left_front_" * 20 + "wheel"
+    text = (build / "report.html").read_text(encoding="utf-8")
+    page = tmp_path / "long.html"
+    page.write_text(re.sub(r"(<code>|<h1>)[\w]+(</)", rf"\g<1>{long_name}\g<2>", text))
+    for width in (420, 1280):
+        with visit(page, width=width) as seen:
+            assert long_name in seen.page.locator("h1").inner_text()
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_figure_can_be_saved(build: Path, tmp_path: Path) -> None:
+    """As a file that needs nothing of the page, and looks the same."""
+    with visit(build / "report.html") as seen:
+        buttons = seen.page.get_by_role("button", name="save as SVG")
+        figures = seen.page.locator("figure:has(svg)").count()
+        assert buttons.count() == figures >= 5
+        for number in (0, 1, 2):
+            with seen.page.expect_download() as download:
+                buttons.nth(number).click()
+            file = tmp_path / download.value.suggested_filename
+            download.value.save_as(file)
+            assert file.name.startswith("pendulum2-")
+            root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
+            assert root.tag == "{http://www.w3.org/2000/svg}svg"
+            assert float(root.get("width", "0")) > 100
+            assert "var(" not in file.read_text(encoding="utf-8")
+            alone = seen.page.context.browser.new_page()
+            alone.goto(file.as_uri())
+            look = "(t) => [getComputedStyle(t).fill, getComputedStyle(t).fontSize]"
+            there = seen.page.locator("figure:has(svg)").nth(number).locator("text").first
+            assert alone.locator("text").first.evaluate(look) == there.evaluate(look)
+            alone.close()
+        assert seen.complaints == []
 
 
 def test_page_says_what_was_measured(build: Path) -> None:

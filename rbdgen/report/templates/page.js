@@ -1,5 +1,15 @@
 "use strict";
-// Tables sort by the column whose head is pressed. A shape that has a title says it at the pointer.
+// Tables sort by the column whose head is pressed, and their cells say their heads where a row is a card. A shape that
+// has a title says it at the pointer. A drawing is saved as a file that looks as it does here.
+
+function told(table) {
+  const [head, ...body] = table.rows;
+  // lines of a head stand behind each other in a card
+  head.querySelectorAll("br").forEach((line) => line.before(" "));
+  const names = [...head.cells].map((cell) => cell.innerText.replace(/\s+/g, " ").trim());
+  for (const row of body) [...row.cells].forEach((cell, column) => { cell.dataset.head = names[column] ?? ""; });
+  table.classList.add("told");
+}
 
 function sortable(table) {
   const [head, ...body] = table.rows;
@@ -64,5 +74,47 @@ document.addEventListener("pointermove", (event) => {
 });
 document.addEventListener("scroll", () => { tip.hidden = true; }, true);
 
+const LOOKS = [
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family",
+  "font-size", "font-weight", "text-anchor", "dominant-baseline", "visibility",
+];
+
+// an SVG that needs no style sheet: what shapes look like is said by themselves
+function alone(svg) {
+  const copy = svg.cloneNode(true);
+  const pairs = [[svg, copy], ...[...svg.querySelectorAll("*")].map((own, k) => [own, copy.querySelectorAll("*")[k]])];
+  for (const [own, other] of pairs) {
+    const look = getComputedStyle(own);
+    for (const name of LOOKS) other.style.setProperty(name, look.getPropertyValue(name));
+    other.removeAttribute("class");
+  }
+  const box = svg.viewBox.baseVal;
+  copy.style.setProperty("background", getComputedStyle(document.body).backgroundColor);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", box.width);
+  copy.setAttribute("height", box.height);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function savable(figure) {
+  const svg = figure.querySelector("svg");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "save";
+  button.textContent = "save as SVG";
+  const label = svg.getAttribute("aria-label") ?? figure.querySelector("[aria-label]")?.getAttribute("aria-label");
+  button.setAttribute("aria-label", `save as SVG: ${label ?? "drawing"}`);
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([alone(svg)], { type: "image/svg+xml" }));
+    link.download = `${document.title} ${label ?? "drawing"}`.toLowerCase().replace(/[^a-z0-9]+/g, "-") + ".svg";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  figure.append(button);
+}
+
 document.body.append(tip);
+document.querySelectorAll("table").forEach(told);
+document.querySelectorAll("figure:has(svg)").forEach(savable);
 document.querySelectorAll("table.sorts").forEach(sortable);
