@@ -16,7 +16,7 @@ from rbdgen.machines.pipeline.budget import DEMANDS
 from rbdgen.model.setup import ROBOT
 from rbdgen.options import Options
 from rbdgen.options.options import VERIFIED_TASKS
-from rbdgen.setting import GROUPS, INTEGER, SWITCH, WORDS, Setting, names, settings
+from rbdgen.setting import GROUPS, INTEGER, NUMBER, SWITCH, WORDS, Setting, settings
 
 ROBOT_HELP = "a built-in robot (see 'rbdgen robots') or the path of a URDF, MJCF or xacro file"
 LARGEST_INTEGER = 2**31 - 1
@@ -108,11 +108,6 @@ def integer(
 def simulated_tasks(text: str) -> int:
     """The number of tasks of a simulation."""
     return integer("tasks", 2, " to measure an interval", MOST_STATES)(text)
-
-
-def integers(name: str) -> Callable[[str], list[int]]:
-    """A reader of whole numbers between commas."""
-    return lambda text: [INTEGER.read(name, part) for part in text.split(",")]
 
 
 def help_of(setting: Setting) -> str:
@@ -213,11 +208,9 @@ def add_lists(parser: Parser) -> None:
         if name not in NAMES:
             add_setting(parser, parser, name, setting)
     for axis in (*RATES, *AXES):
-        flag = f"--{axis.name.replace('_', '-')}"
-        kind = integers(axis.name) if axis.integers else names
-        parser.add_argument(
-            flag, type=kind, metavar="N,N" if axis.integers else "A,A", help=axis.summary
-        )
+        flag = f"--{(axis.flag or axis.name).replace('_', '-')}"
+        shown = {INTEGER: "N,N", NUMBER: "X,X"}.get(axis.kind, "A,A")
+        parser.add_argument(flag, dest=axis.name, type=axis.read, metavar=shown, help=axis.summary)
 
 
 def add_functions(parser: Parser, **more: Any) -> None:

@@ -52,7 +52,7 @@ def _report(
     progress: Reporter,
 ) -> dict[str, Any]:
     """One design's report: of its simulation, or of its schedule's promises where there is no simulator."""
-    design = compile_robot(robot, choice.options, progress.stage, choice.budget)
+    design = compile_robot(robot, choice.options, progress.stage, target=choice.target)
     if not args.measure:
         return design_report(design)
     options = design.options

@@ -24,6 +24,7 @@ from rbdgen.caching import code_digest
 from rbdgen.errors import ConfigError, RbdgenError, ToolError
 from rbdgen.explore.points import NAMES, Point, Task
 from rbdgen.installation import optional_module
+from rbdgen.machines.pipeline.budget import Budget
 from rbdgen.report.columns import table
 
 MEASURES = ("multiplier_blocks", "luts", "task_us", "max_relative_error")
@@ -37,8 +38,8 @@ def beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def mark_front(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with ``pareto``: no other row of the same functions on the same device beats it (blocks of different
-    devices are of different sizes). Rows that were refused are never on it."""
+    """The rows with ``pareto``: no other row of the same functions on the same device, or board, beats it (blocks of
+    different devices are of different sizes). Rows that were refused are never on it."""
     good = [row for row in rows if row["status"] == "ok"]
     marked = []
     for row in rows:
@@ -51,8 +52,17 @@ def mark_front(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _comparable(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two rows are of the same functions on the same device."""
-    return all(one[key] == other[key] for key in ("functions", "device"))
+    """Whether two rows are of the same functions on the same device, and board if they are for one."""
+    return all(one[key] == other[key] for key in ("functions", "device", "board"))
+
+
+def check_room(used: Mapping[str, int], budget: Budget) -> None:
+    """ConfigError where a design takes more of something than its board has."""
+    for name, available in budget.resources.items():
+        if used.get(name, 0) > available:
+            raise ConfigError(
+                f"{budget.name}: {used[name]} {name} are more than the {available} that it has"
+            )
 
 
 def figures(task: Task, point: Point) -> dict[str, Any]:
@@ -66,11 +76,14 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
 
     choice = point.choice
     robot = rerooted(task.robot, choice.root) if choice.root else task.robot
-    design = compile_robot(robot, choice.options, budget=choice.budget)
+    design = compile_robot(robot, choice.options, target=choice.target)
     report = design_report(design)
     states = trials.task_states(design, task.count, task.seed)
     resources = report["modelled_resources"]
-    interval = readable(report["ii"] / report["replicas"])
+    check_room(design.machine.resources(design.tasks).as_dict(), choice.target.budget)
+    interval = readable(max(design.mean_interval(name) for name in design.network.functions))
+    latency = max(f["latency_cycles"] for f in report["functions"].values())
+    clock = design.running_clock
     functions = {}
     for name, promise in report["functions"].items():
         tasks = trials.make_tasks(design, name, states)
@@ -91,15 +104,20 @@ def figures(task: Task, point: Point) -> dict[str, Any]:
         "registers": resources["registers"],
         "register_bits": report["register_bits"],
         "fifo_bits": report["fifo_bits"],
-        "clock_mhz": report["clock_mhz"],
+        "device": report["device"],
+        "clock_mhz": clock,
         "interval_cycles": interval,
-        "latency_cycles": max(f["latency_cycles"] for f in functions.values()),
-        "task_us": report["ii"] / report["replicas"] / report["clock_mhz"],
+        "latency_cycles": latency,
+        "latency_us": latency / clock,
+        "task_us": interval / clock,
+        "tasks_per_second": 1e6 * clock / interval,
         "max_relative_error": max(f["max_relative_error"] for f in functions.values()),
         "by_function": functions,
     }
 
 
+MORE = ("clock_mhz", "latency_us", "tasks_per_second", "register_bits", "fifo_bits")
+"""Further columns of the CSV file, which follow from others or are of interest to few."""
 FIGURES = (
     ("multipliers_variable", "multipliers"),
     ("multipliers_constant", "constant"),
@@ -156,7 +174,7 @@ def plotted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def csv_text(rows: Sequence[dict[str, Any]]) -> str:
     """All rows as CSV."""
     out = io.StringIO()
-    columns = [*NAMES, "status", "reason", *(key for key, _ in FIGURES), "pareto"]
+    columns = [*NAMES, "status", "reason", *(key for key, _ in FIGURES), *MORE, "pareto"]
     writer = csv.DictWriter(out, columns, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in rows:

@@ -315,31 +315,54 @@ def _roof(
 
 
 def pareto_plot(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A sweep: time per task against multiplier blocks, one mark per point, the front's points filled and joined.
+    """A sweep: rate, latency and error over look-up tables, rate over multiplier blocks; one mark per point, those of
+    the front filled.
 
-    A row has ``multiplier_blocks``, ``task_us``, ``max_relative_error``, ``pareto`` and ``label``; rows of one
-    ``series`` share a colour.
+    A row has what :data:`SWEPT` names, and ``pareto``; rows of one ``series`` share a colour.
     """
     with _matplotlib() as figure_class:
-        figure = figure_class(figsize=(9, 5), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        _pareto_axes(left, rows, "task_us", "µs per task at the model's clock")
-        _pareto_axes(
-            right, rows, "max_relative_error", "largest error of an entry / its largest value"
-        )
-        _legend(figure, [left], "filled: no other point is better in all")
+        figure = figure_class(figsize=(9, 8), layout="constrained")
+        grid = figure.subplots(2, 2)
+        for ax, (across, up) in zip(grid.flat, PANELS, strict=True):
+            _pareto_axes(ax, rows, across, up)
+        _legend(figure, grid.flat[:1], "filled: no other point is better in all")
         return figure
 
 
-def _pareto_axes(ax: Any, rows: Sequence[Mapping[str, Any]], key: str, label: str) -> None:
-    """The figures ``key`` of all points against their multiplier blocks."""
+SWEPT = {
+    "luts": "look-up tables, modelled",
+    "multiplier_blocks": "multiplier blocks of the device",
+    "tasks_per_second": "tasks per second at the clock",
+    "latency_us": "µs to a lone task's answer",
+    "max_relative_error": "largest error of an entry / its largest value",
+}
+"""Figures of a sweep that are plotted, and what they are."""
+PANELS = (
+    ("luts", "tasks_per_second"),
+    ("luts", "latency_us"),
+    ("multiplier_blocks", "tasks_per_second"),
+    ("luts", "max_relative_error"),
+)
+"""What is plotted across and up."""
+TITLES = {
+    "luts": "look-up tables",
+    "multiplier_blocks": "multipliers",
+    "tasks_per_second": "rate",
+    "latency_us": "latency",
+    "max_relative_error": "error",
+}
+"""The same in a word, for titles."""
+
+
+def _pareto_axes(ax: Any, rows: Sequence[Mapping[str, Any]], across: str, up: str) -> None:
+    """The figures ``up`` of all points against those ``across``."""
     series = _distinct(rows, "series")
     for row in rows:
         k = series.index(row["series"])
         colour = SERIES[k % len(SERIES)]
         ax.plot(
-            row["multiplier_blocks"],
-            row[key],
+            row[across],
+            row[up],
             # colours come again after so many series, with other marks
             MARKERS[(k + k // len(SERIES)) % len(MARKERS)],
             color=colour,
@@ -348,5 +371,6 @@ def _pareto_axes(ax: Any, rows: Sequence[Mapping[str, Any]], key: str, label: st
         )
     _logarithmic(ax.xaxis)
     _logarithmic(ax.yaxis)
-    ax.set_xlabel("multiplier blocks of the device")
-    ax.set_ylabel(label)
+    ax.set_title(f"{TITLES[up]} over {TITLES[across]}", loc="left")
+    ax.set_xlabel(SWEPT[across])
+    ax.set_ylabel(SWEPT[up])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,6 +39,7 @@ from rbdgen.explore.sweep import (
     plotted,
     text,
 )
+from rbdgen.machines.pipeline.budget import DEMANDS
 
 TASK = Task(load_robot("pendulum2"), 20, 1)
 CHOICES: dict[str, Any] = {"functions": [("id",), ("fd",)], "ii": [1, 3], "word": [16]}
@@ -72,7 +74,59 @@ def test_every_combination_is_a_point_once() -> None:
 
 def test_axes_are_options_of_the_compiler() -> None:
     for axis in AXES:
-        assert hasattr(Options(word=18), axis.name)
+        assert hasattr(Options(word=18), axis.name) or axis.name in DEMANDS
+
+
+def test_words_and_errors_are_alternatives() -> None:
+    found = combinations(Options(), {"word": [18], "error": [1e-3, 1e-4]})
+    places = [(c.position["word"], c.position["error"]) for c in found]
+    assert places == [(18, None), (None, 1e-3), (None, 1e-4)]
+
+
+def test_each_machine_has_what_sets_its_rate() -> None:
+    asked = {"machine": ["pipeline", "engine"], "ii": [4, 16], "clock": [50.0, 100.0]}
+    found = combinations(Options(), asked)
+    places = [(p["machine"], p["ii"], p["clock"]) for p in (c.position for c in found)]
+    assert places == [
+        ("pipeline", 4, 50.0),
+        ("pipeline", 4, 100.0),
+        ("pipeline", 16, 50.0),
+        ("pipeline", 16, 100.0),
+        ("engine", None, 50.0),
+        ("engine", None, 100.0),
+    ]
+    lanes = combinations(Options(), {"machine": ["engine"], "ii": [4], "lanes": [1, 2]})
+    assert [c.options.lanes for c in lanes] == [1, 2]
+
+
+def test_clocks_and_goals_are_those_of_designs() -> None:
+    asked = {"clock": [80.0, 100.0], "goal": ["latency", "area"], "ii": [4]}
+    for point in swept(asked, base=Options(word=18, ii=4)):
+        found = figures(TASK, point)
+        assert found["clock_mhz"] == point.choice.options.clock
+        assert found["latency_us"] == pytest.approx(found["latency_cycles"] / found["clock_mhz"])
+        rate = 1e6 * found["clock_mhz"] / found["interval_cycles"]
+        assert found["tasks_per_second"] == pytest.approx(rate)
+        design = compile_robot(TASK.robot, point.choice.options)
+        assert found["luts"] == design.machine.resources(design.tasks).luts
+
+
+def test_a_board_is_an_axis() -> None:
+    """Its interval is kept where one is asked for, and what it has no room for is refused."""
+    asked = {"board": ["ulx3s_85f", "icebreaker"], "ii": [8]}
+    large, small = swept(asked, base=Options(word=18))
+    row = make_row(large, figures(TASK, large))
+    assert (row["board"], row["device"], row["interval_cycles"]) == ("ulx3s_85f", "ecp5", 8)
+    assert row["luts"] < 83640
+    (crowded,) = swept({"board": ["icebreaker"], "ii": [1], "functions": [("id", "dfd")]})
+    refused = figures_or_reason(figures, TASK, crowded)
+    assert refused["status"] == "refused"
+    assert re.search(r"board icebreaker: \d+ \w+ are more than the \d+", refused["reason"])
+    assert figures_or_reason(figures, TASK, small)["status"] in ("ok", "refused")
+    (fast,) = swept({"board": ["ulx3s_85f"]}, base=Options(word=18))
+    assert figures(TASK, fast)["interval_cycles"] == 1
+    (unknown,) = swept({"board": ["ulx3s"]})
+    assert "did you mean ulx3s_85f" in figures_or_reason(figures, TASK, unknown)["reason"]
 
 
 def test_intervals_and_budgets_are_alternatives() -> None:
@@ -274,6 +328,7 @@ def row(
     place = {
         "functions": ["id"],
         "root": None,
+        "board": None,
         "ii": 1,
         "word": 18,
         "device": "ecp5",
@@ -295,11 +350,12 @@ def test_the_front_is_what_nothing_beats() -> None:
         row(10, 2.0, 1e-4),  # beaten by both
         row(10, 1.0, 1e-4),  # as good as the first
         row(20, 9.0, 9.0, device="xcup"),  # another device
+        row(20, 9.0, 9.0, board="ulx3s_85f"),  # for a board
         row(20, 9.0, 9.0, functions=["m"]),  # another task
         row(11, 1.5, 1e-4, luts=50),  # fewer look-up tables
         {**row(1, 1, 1), "status": "refused"},
     ]
-    on_front = [True, True, False, True, True, True, True, False]
+    on_front = [True, True, False, True, True, True, True, True, False]
     assert [r["pareto"] for r in mark_front(rows)] == on_front
     assert not beats(rows[0], rows[3])
 

@@ -6,7 +6,14 @@ import pytest
 
 from rbdgen.report import plots
 
-ROW = {"task_us": 1.0, "max_relative_error": 1e-3, "pareto": True, "multiplier_blocks": 10}
+ROW = {
+    "luts": 1000,
+    "tasks_per_second": 1e6,
+    "latency_us": 2.0,
+    "max_relative_error": 1e-3,
+    "pareto": True,
+    "multiplier_blocks": 10,
+}
 FUNCTION = {
     "robot": "arm",
     "function": "id",
@@ -31,6 +38,12 @@ def test_a_sweeps_legend_names_each_series_once(series: list[str]) -> None:
     figure = plots.pareto_plot(rows)
     assert names(figure) == list(dict.fromkeys(series))
     assert all(len(ax.get_lines()) == 3 for ax in figure.axes)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        "rate over look-up tables",
+        "latency over look-up tables",
+        "rate over multipliers",
+        "error over look-up tables",
+    ]
 
 
 def test_a_comparisons_legend_names_each_implementation_once() -> None:
