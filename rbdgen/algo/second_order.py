@@ -457,20 +457,23 @@ class _Sums:
         y = known.first.power(self.later)
         x = add(x, y)
         y = self._slid(j, self.force)
-        put("qq", add(x, y), k, j)
+        x = add(x, y)
+        put("qq", x, k, j)
         moved = self.stirring if apart else self.own_joint
         x = s.power(moved)
         put("vv", x, k, j)
         x = known.first.power(self.stirring)
         y = self._slid(j, self.by_velocity)
-        put("qv", add(x, y), j, k)
+        x = add(x, y)
+        put("qv", x, j, k)
         x = self._slid(j, self.unit)
         put("aq", x, k, j)
         if apart:
             # by q_k, and by v_j or a_j
             x = known.by_velocity.power(self.carried)
             y = s.power(self.later)
-            put("qv", add(x, y), k, j)
+            x = add(x, y)
+            put("qv", x, k, j)
             x = s.power(self.carried)
             put("aq", x, j, k)
 

@@ -110,6 +110,11 @@ def simulated_tasks(text: str) -> int:
     return integer("tasks", 2, " to measure an interval", MOST_STATES)(text)
 
 
+def integers(name: str) -> Callable[[str], list[int]]:
+    """A reader of whole numbers between commas."""
+    return lambda text: [INTEGER.read(name, part) for part in text.split(",")]
+
+
 def help_of(setting: Setting) -> str:
     """A line of help: what an option is, what it may be, and what it is where nothing is said."""
     known = setting.choices or setting.listed
