@@ -10,7 +10,7 @@ from dataclasses import replace
 from rbdgen.compiler.choices import Workshop, choose
 from rbdgen.compiler.cost import answer_time
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.stages import with_defaults
+from rbdgen.compiler.stages import schedule_design, with_defaults
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError
 from rbdgen.options import Options
@@ -18,6 +18,8 @@ from rbdgen.tracing.folding import MAX_II
 
 NEAR = 1 / 8
 """Two intervals are as good where the longer is longer by a smaller share."""
+SHORTER = 4
+"""An interval that is too long after all is shortened by one of so many parts of it."""
 
 
 def within_latency(workshop: Workshop, options: Options) -> Design:
@@ -42,14 +44,25 @@ def within_latency(workshop: Workshop, options: Options) -> Design:
             f"rate: must be at most {clock:g} tasks/s, one a cycle, not {target.budget.rate:g}"
         )
 
+    # formats are found for each interval anew, which takes longer than all else: to look, those of one will do
+    lowered = free.lowered(with_defaults(replace(options, ii=longest)))
+
     def keeps(ii: int) -> bool:
         workshop.progress(f"try an interval of {ii} cycles")
-        design = free.design(with_defaults(replace(options, ii=ii)), roughly=True)
+        closed = with_defaults(replace(options, ii=ii))
+        design = schedule_design(lowered, closed, free.ranges, free.target, roughly=True)
         return answer_time(design) <= allowed
 
+    def made(ii: int) -> Design:
+        # goals beside it would trade the time that is left
+        return choose(free, replace(options, ii=ii, goal=None if ii > 1 else "latency"))
+
     ii = _longest(keeps, longest)
-    # goals beside it would trade the time that is left
-    design = choose(free, replace(options, ii=ii, goal=None if ii > 1 else "latency"))
+    design = made(ii)
+    while answer_time(design) > allowed and ii > 1:
+        # with formats of its own it takes a little longer
+        ii = max(1, ii - max(1, ii // SHORTER))
+        design = made(ii)
     if answer_time(design) > allowed:
         took = answer_time(design) * 1e6
         raise ConfigError(

@@ -80,11 +80,15 @@ def _around(design: Design) -> Iterator[dict[str, Any]]:
     engine = {"machine": ENGINE, "goal": None} | defaults
     # choices that were made for one interval are made again for another
     open_ = {"constants": OPEN, "spread": OPEN, "programs": OPEN}
-    pipeline = {"machine": PIPELINE, "goal": "area", "lanes": None, "cores": None} | open_
+    # without a goal: choices that make it a little smaller take minutes for many functions
+    pipeline = {"machine": PIPELINE, "goal": None, "lanes": None, "cores": None} | open_
     if not isinstance(design.machine, Engine):
         own = design.options.ii
-        # a latency may stay as it is over several steps
-        for ii in sorted({own // STEP, own // STEP**3, 1, own * STEP, own * STEP**3} - {own}):
+        steps = {own // STEP, own * STEP}
+        if design.target.budget.latency is not None:
+            # which may stay as it is over several steps
+            steps |= {own // STEP**3, 1, own * STEP**3}
+        for ii in sorted(steps - {own}):
             if 1 <= ii <= MAX_II:
                 yield pipeline | {"ii": ii}
         # the fastest core, and the smallest
@@ -99,5 +103,4 @@ def _around(design: Design) -> Iterator[dict[str, Any]]:
         if 1 <= count <= MOST_CORES:
             yield engine | {"lanes": lanes, "cores": count}
     slowest = max(map(design.interval, design.network.functions))
-    for ii in sorted({max(1, min(MAX_II, slowest // (STEP * cores))), 1}):
-        yield pipeline | {"ii": ii}
+    yield pipeline | {"ii": max(1, min(MAX_II, slowest // (STEP * cores)))}
