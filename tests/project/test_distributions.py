@@ -131,7 +131,7 @@ def test_the_version_is_that_of_the_wheel(bare: Environment, wheel: Path) -> Non
 @pytest.mark.slow
 def test_commands_without_extras(bare: Environment) -> None:
     verbs = re.findall(r"^    (\w+)\s", bare.output("rbdgen", "--help"), re.M)
-    assert len(verbs) == 15
+    assert len(verbs) == 16
     for verb in verbs:
         assert "examples:" in bare.output("rbdgen", verb, "--help")
     assert "iiwa14" in bare.output("rbdgen", "robots")
