@@ -4,9 +4,9 @@
 
 function told(table) {
   const [head, ...body] = table.rows;
-  // lines of a head stand behind each other in a card
+  // lines of a head stand behind each other in a card, and parts of a word together
   head.querySelectorAll("br").forEach((line) => line.before(" "));
-  const names = [...head.cells].map((cell) => cell.innerText.replace(/\s+/g, " ").trim());
+  const names = [...head.cells].map((cell) => cell.innerText.replace(/-\s+/g, "").replace(/\s+/g, " ").trim());
   for (const row of body) [...row.cells].forEach((cell, column) => { cell.dataset.head = names[column] ?? ""; });
   table.classList.add("told");
 }
