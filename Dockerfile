@@ -13,6 +13,6 @@ RUN python3 -m venv /opt/venv \
 
 ENV PATH=/opt/venv/bin:$PATH \
     RBDGEN_CACHE=/tmp/rbdgen
-WORKDIR /work
+WORKDIR /here
 ENTRYPOINT ["rbdgen"]
 CMD ["--help"]
