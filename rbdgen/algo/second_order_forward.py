@@ -82,10 +82,11 @@ def _swapped(tensor: Tensor) -> Tensor:
     return found
 
 
-def _summed(
-    robot: Robot, torques: Mapping[str, Tensor], known: Forward, enter: Enter
+def forward_weighted(
+    robot: Robot, torques: Mapping[str, Tensor], known: Forward, enter: Enter = anywhere
 ) -> dict[str, Tensor]:
-    """By kind what −M⁻¹ makes second derivatives of."""
+    """Σ λ_i ∂²a_i of all kinds, entries (first, second), from those of torques with :func:`torque_weights`; from those
+    of each torque, what −M⁻¹ makes second derivatives of."""
     made = _Contraction(robot, torques["aq"], enter)
     turned = made.times(known.by_position)
     both = whole(torques)["qq"]
@@ -105,7 +106,7 @@ def forward_tensors(
 ) -> dict[str, Tensor]:
     """By kind (:data:`FORWARD_KINDS`) the entries (acceleration, first, second), from those of torques."""
     found: dict[str, Tensor] = {}
-    for kind, tensor in _summed(robot, torques, known, enter).items():
+    for kind, tensor in forward_weighted(robot, torques, known, enter).items():
         found[kind] = {}
         for j in range(robot.nv):
             part: Entries = {}
@@ -116,13 +117,6 @@ def forward_tensors(
             for (i, k), x in product.items():
                 found[kind][i, k, j] = x
     return found
-
-
-def forward_weighted(
-    robot: Robot, torques: Mapping[str, Tensor], known: Forward, enter: Enter = anywhere
-) -> dict[str, Tensor]:
-    """Σ λ_i ∂²a_i of all kinds, entries (first, second), from those of torques with :func:`torque_weights`."""
-    return _summed(robot, torques, known, enter)
 
 
 def torque_weights(

@@ -173,7 +173,7 @@ class Network:
         return tuple(word.magnitude for word in self.operands.get(TAU.name, ()))
 
     @property
-    def vectors(self) -> dict[str, str]:
+    def droppable(self) -> dict[str, str]:
         """The vector or matrix of each result of the graph that can be left out where it is zero: what differs from
         an entry across the diagonal, which would stand for both, can not."""
         found = {}

@@ -161,7 +161,7 @@ class FormatRequest:
             self.samples,
             network.declared,
             word,
-            network.vectors,
+            network.droppable,
             table_word,
             self.options.sound,
             self.options.constants,

@@ -28,7 +28,7 @@ def traced(request):
     network, states = build_network(load_robot("pendulum2"), options, count=64)
     network = with_own_feedback(network)
     graph = simplify(
-        network.graph, operand_samples(network, states), network.declared, 24, network.vectors
+        network.graph, operand_samples(network, states), network.declared, 24, network.droppable
     )
     return network.pruned(graph), graph, states
 
@@ -132,7 +132,7 @@ def test_what_a_step_begins_with_is_the_state() -> None:
     options = TraceOptions(("roll",), integrator="rk4")
     network, states = build_network(load_robot("pendulum2"), options, count=8)
     graph = simplify(
-        network.graph, operand_samples(network, states), network.declared, 24, network.vectors
+        network.graph, operand_samples(network, states), network.declared, 24, network.droppable
     )
     network = network.pruned(graph)
     given = {w.name: states.vector(w.vector, w.index) for w in network.operand_words("roll")}

@@ -49,7 +49,7 @@ def in_formats(
 ) -> Formatted:
     """The formats of a network that was traced as one program; ``samples`` are values (n,) of its operands, at which
     ranges are found."""
-    graph = engine_graph(network.graph, samples, network.vectors, core.lean)
+    graph = engine_graph(network.graph, samples, network.droppable, core.lean)
     network = network.pruned(graph)
     formats = choose_formats(graph, samples, network.declared, core, handed_on(network), overflow)
     return Formatted(network.pruned(formats.fixed.graph), formats.fixed, formats.ranges)
