@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,19 +32,39 @@ QUADRUPED = (
     "lf=lf_lowerleg:0,0,-0.33;rh=rh_lowerleg:0,0,-0.33",
 )
 ROBOTS = {"iiwa14": ARM, "hyq, floating": QUADRUPED}
-HELD = {
+CONTACTS = {
     "iiwa14": ("--contact", "tip", "--constraint-damping", "0.1"),
     "hyq, floating": ("--contact", "lf,rh"),
 }
 """What contacts are; an arm that is stretched out takes a damping."""
+SLIDING = {
+    "iiwa14": ("--contact", "tip:z", "--constraint-damping", "0.1"),
+    "hyq, floating": ("--contact", "lf:z,rh:z", "--reference", "local_world_aligned"),
+}
+LOOPS = {
+    "iiwa14": ("--loop", "tip:base", "--contact-rate", "20"),
+    "hyq, floating": (
+        "--frame",
+        "lf=lf_lowerleg:0.35,0,0;bar=rf_lowerleg:0.35,0,0.414",
+        "--loop",
+        "lf:bar",
+        "--contact-rate",
+        "20",
+    ),
+}
+"""An arm whose tip turns about the base's origin, and a quadruped with a bar from one fore foot to the other."""
+DAMPED = {
+    "iiwa14": ("--constraint-damping", "0.001"),
+    "hyq, floating": ("--constraint-damping", "0.01"),
+}
 
 
 @dataclass(frozen=True)
 class Group:
-    """``functions`` of one accelerator, ``held`` by contacts or not, and the machines and robots they are made for."""
+    """``functions`` of one accelerator, with ``words`` of each robot, and the machines and robots they are made for."""
 
     functions: tuple[str, ...]
-    held: bool = False
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     machines: tuple[str, ...] = tuple(MACHINES)
     robots: tuple[str, ...] = tuple(ROBOTS)
 
@@ -55,8 +75,11 @@ GROUPS = (
     Group(("hid",)),
     Group(("hfd",)),
     Group(("djac", "dfe")),
-    Group(("impulse",), held=True),
-    Group(("dcfd",), held=True),
+    Group(("impulse",), CONTACTS),
+    Group(("dcfd",), CONTACTS),
+    Group(("dscfd",), SLIDING),
+    Group(("lfd", "loop"), LOOPS),
+    Group(("ik",), DAMPED),
     Group(("regressor", "eregressor")),
     Group(("dadpi",)),
     Group(("d2id",), robots=("iiwa14",)),
@@ -81,8 +104,7 @@ def rows_of(
 ) -> list[list[str | int | float | None]]:
     """Rows of a table: a function each."""
     words = [*ROBOTS[robot], "--functions", ",".join(group.functions), *MACHINES[machine]]
-    if group.held:
-        words += HELD[robot]
+    words += group.words.get(robot, ())
     found = simulated([*words, "--tasks", str(tasks)])
     if isinstance(found, str):
         return [
