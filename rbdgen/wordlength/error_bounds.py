@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy import sparse
+import scipy  # its sparse matrices are imported when first used: a quarter of the time that importing rbdgen takes
 
 from rbdgen.passes.noise import thinned
 from rbdgen.passes.pipeline import Simplified
@@ -58,7 +58,7 @@ class BoundFinder:
         self.usual = np.array([f.resolution for f in simplified.choice.formats])
         self.units = self._units()
         # a robot whose results are all zero has no rows
-        none = sparse.csr_array((0, sites.count), dtype=np.float32)
+        none = scipy.sparse.csr_array((0, sites.count), dtype=np.float32)
         self.derivatives, self.squares = [none], [none]
         self.limits: list[float] = []
         self.keys: list[Key] = []
@@ -103,8 +103,8 @@ class BoundFinder:
         """The bounds, with a ``share`` of the target for each vector."""
         shares = np.array([share[key] for key in self.keys])
         limits = np.array(self.limits) * shares
-        derivatives = sparse.csr_array(sparse.vstack(self.derivatives))
-        squares = sparse.csr_array(sparse.vstack(self.squares))
+        derivatives = scipy.sparse.csr_array(scipy.sparse.vstack(self.derivatives))
+        squares = scipy.sparse.csr_array(scipy.sparse.vstack(self.squares))
         # the rows are there once
         self.derivatives, self.squares = [derivatives], [squares]
         return ErrorBounds(derivatives, squares, limits, self.units)
@@ -173,8 +173,8 @@ class BoundFinder:
                 own = scales[k] * self.units[site]
                 matrix[k, site] = own
                 squares[k, site] = own**2
-        self.derivatives.append(sparse.csr_array(matrix))
-        self.squares.append(sparse.csr_array(squares))
+        self.derivatives.append(scipy.sparse.csr_array(matrix))
+        self.squares.append(scipy.sparse.csr_array(squares))
 
     def _derivatives(
         self,

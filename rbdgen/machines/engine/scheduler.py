@@ -8,8 +8,8 @@ beside itself. What is free is kept as bits of whole numbers, a bit for each cyc
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -51,6 +51,8 @@ SLOWER, SLOWEST = 0.04, 2.0
 longer ones nothing overlaps that could bind."""
 WORTH = 20
 """By how many hundredths an answer may be later for an interval that is shorter by one."""
+LATEST = 1 << 60
+"""A cost that all others are below."""
 LONGEST = 3.0
 """Beyond this multiple of the shortest interval that may be no schedule is looked for."""
 
@@ -346,8 +348,9 @@ def delays(call: Call) -> list[tuple[int, int]]:
 
 
 class _Scheduler:
-    """Places one function's work at one interval; ``lanes`` and so on are bits of the cycles that are free,
-    ``idle`` those in which a lane has no sum of several slots."""
+    """Places one function's work at one interval. ``lanes`` and so on are bits of the cycles that are free; ``busy``
+    those of two turns in which a lane has a sum of several slots; ``open`` the cycles of two turns in which it has none
+    and is free."""
 
     def __init__(
         self,
@@ -362,7 +365,8 @@ class _Scheduler:
         self.pull = pull
         self.mask = (1 << interval) - 1
         self.lanes = [self.mask] * core.lanes
-        self.idle = list(self.lanes)
+        self.busy = [~(self.mask | self.mask << interval)] * core.lanes
+        self.open = [list(range(2 * interval)) for _ in self.lanes]
         self.ports = [self.mask] * core.banks
         self.multiplier = self.bus = self.arguments = self.mask
         self.filled = [0] * core.banks
@@ -424,85 +428,115 @@ class _Scheduler:
 
     def _place(self, own: Sum) -> None:
         """Give a sum its place."""
-        ready = self.ready
-        times = [max((ready[a] for a in nodes), default=0) for nodes in own.reads]
+        times = self._times(own)
         order = tuple(sorted(range(len(times)), key=times.__getitem__))
         earliest = max(times[k] - position for position, k in enumerate(order))
-        # so that the cycle of the last slot is allowed, the earliest cycle lowest
-        allowed = self._ahead(self._allowed(own.node), RESULT + earliest)
+        allowed = self._allowed(own.node)
+        several = len(order) > 1
+        if not several:
+            # so that the cycle of the slot is allowed, the earliest cycle lowest
+            allowed = self._ahead(allowed, RESULT + earliest)
         best: tuple[int, int, list[int]] | None = None
         lanes = [self.core.calling] if own.node in self.call_of else range(self.core.lanes)
         for number in lanes:
-            if len(order) == 1:
-                found = self._single(number, earliest, allowed)
+            limit = best[0] if best else LATEST
+            if several:
+                found = self._several(number, earliest, len(order), allowed, limit)
             else:
-                found = self._several(
-                    number, earliest, len(order), allowed, best[0] if best else None
-                )
-            if found is not None and (best is None or found[0] < best[0]):
+                found = self._single(number, earliest, allowed, limit)
+            if found is not None:
                 best = found[0], number, found[1]
         if best is None:
             raise NoRoomError(f"node %{own.node}: no room in {self.interval} cycles")
         _, number, cycles = best
         if self.latest and cycles[-1] >= self.latest[own.node]:
             raise NoRoomError(f"node %{own.node}: is too late")
-        for cycle in cycles:
-            self.lanes[number] = self._take(self.lanes[number], cycle)
-        for cycle in range(cycles[0], cycles[-1] + 1):
-            if len(cycles) > 1:
-                self.idle[number] = self._take(self.idle[number], cycle)
+        self._take_slots(number, cycles)
         self.placed[own.node] = Placed(number, tuple(cycles), order)
         if own.node in self.stored:
             self._store(own.node, cycles[-1] + RESULT)
         if own.node in self.call_of:
             self._call(self.call_of[own.node], cycles[-1] + RESULT)
 
-    def _single(self, number: int, earliest: int, allowed: int) -> tuple[int, list[int]] | None:
-        """The cost and the cycle of a single slot, for which no sum's accumulator is needed: best where a sum waits."""
+    def _times(self, own: Sum) -> list[int]:
+        """For each slot of a sum the first cycle in which it can read its values."""
+        ready = self.ready
+        times = []
+        for nodes in own.reads:
+            time = 0
+            for a in nodes:
+                if ready[a] > time:
+                    time = ready[a]
+            times.append(time)
+        return times
+
+    def _take_slots(self, number: int, cycles: list[int]) -> None:
+        """Take slots of a lane, and its accumulator from the first to the last."""
+        self.lanes[number] &= ~self._bits(cycles)
+        taken: Sequence[int] = cycles
+        if len(cycles) > 1:
+            taken = range(cycles[0], cycles[-1] + 1)
+            bits = self._bits(taken)
+            self.busy[number] |= bits | bits << self.interval
+        cells = self.open[number]
+        for cycle in taken:
+            place = cycle % self.interval
+            k = bisect_left(cells, place)
+            if cells and cells[k] == place:
+                del cells[k + len(cells) // 2]
+                del cells[k]
+
+    def _bits(self, cycles: Iterable[int]) -> int:
+        """The bits of cycles."""
+        interval = self.interval
+        bits = 0
+        for cycle in cycles:
+            bits |= 1 << cycle % interval
+        return bits
+
+    def _single(
+        self, number: int, earliest: int, allowed: int, limit: int
+    ) -> tuple[int, list[int]] | None:
+        """The cost, below the ``limit``, and the cycle of a single slot, for which no sum's accumulator is needed: best
+        where a sum waits."""
         interval = self.interval
         k = earliest % interval
         lane = self.lanes[number]
         # twice as long, so that a turn is a move
         twice = (lane | lane << interval) >> k
-        before, behind = twice << 1 | lane >> (k - 1) % interval & 1, twice >> 1
         fits = twice & allowed
+        # no cost is below that of the first one without gaps
+        if not fits or (fits & -fits).bit_length() > limit:
+            return None
+        before, behind = twice << 1 | lane >> (k - 1) % interval & 1, twice >> 1
         best = None
         for gaps, kind in enumerate((~(before | behind), before ^ behind, before & behind)):
             there = fits & kind
             if there:
                 later = (there & -there).bit_length() - 1
-                if best is None or later + gaps * self.pull < best[0]:
-                    best = later + gaps * self.pull, [earliest + later]
+                if later + gaps * self.pull < limit:
+                    limit = later + gaps * self.pull
+                    best = limit, [earliest + later]
         return best
 
     def _several(
-        self,
-        number: int,
-        earliest: int,
-        count: int,
-        allowed: int,
-        limit: int | None,
+        self, number: int, earliest: int, count: int, allowed: int, limit: int
     ) -> tuple[int, list[int]] | None:
-        """The cost and the cycles of a sum's slots, between which others may be that need no accumulator."""
-        free = self._ahead(self.lanes[number], earliest)
-        busy = ~self._ahead(self.idle[number], earliest)
-        # the cycles that are free, found as far as they are needed
-        cells: list[int] = []
-        left = free
+        """The cost, below the ``limit``, and the cycles of a sum's slots, between which others may be that need no
+        accumulator."""
+        interval, cells = self.interval, self.open[number]
+        lane, busy = self.lanes[number], self.busy[number]
+        first = earliest % interval
+        # windows of so many open cycles, of one turn from the earliest on
+        k = bisect_left(cells, first)
+        beyond = k + len(cells) // 2 - count
+        # what ends from here on costs no less, without gaps
+        enough = limit + first + count - 1
         best = None
-        k = blocked = 0
-        known = 0
-        while True:
-            while left and known < k + count:
-                lowest = left & -left
-                cells.append(lowest.bit_length() - 1)
-                left ^= lowest
-                known += 1
-            if known < k + count:
-                break
+        blocked = 0
+        while k <= beyond:
             begin, end = cells[k], cells[k + count - 1]
-            # what is tried from here on costs no less than without gaps
-            if limit is not None and end - count + 1 >= limit:
+            if end >= enough:
                 break
             k += 1
             if begin >= blocked:
@@ -512,14 +546,19 @@ class _Scheduler:
             if end >= blocked:
                 k = max(k, bisect_right(cells, blocked))
                 continue
-            if not allowed >> end & 1:
+            if not allowed >> (end + RESULT) % interval & 1:
                 continue
-            gaps = (begin == 0 or free >> begin - 1 & 1) + (free >> end + 1 & 1)
-            cost = end - count + 1 + gaps * self.pull
-            if limit is None or cost < limit:
-                limit = cost
-                best = cost, [earliest + c for c in cells[k - 1 : k - 1 + count]]
-        return best
+            gaps = begin == first or lane >> (begin - 1) % interval & 1
+            if end + 1 < first + interval:
+                gaps += lane >> (end + 1) % interval & 1
+            cost = end + gaps * self.pull
+            if cost < enough:
+                enough = cost
+                best = k - 1
+        if best is None:
+            return None
+        turn = earliest - first
+        return enough - first - count + 1, [turn + c for c in cells[best : best + count]]
 
     def _allowed(self, node: int) -> int:
         """The cycles in which a sum's result may be on its lane's bus."""
@@ -540,11 +579,14 @@ class _Scheduler:
 
     def _store(self, node: int, cycle: int) -> None:
         """Take a port of the emptier bank that has one free."""
-        free = [b for b, port in enumerate(self.ports) if port >> cycle % self.interval & 1]
-        if not free:
+        bit = 1 << cycle % self.interval
+        bank = None
+        for b, port in enumerate(self.ports):
+            if port & bit and (bank is None or self.filled[b] < self.filled[bank]):
+                bank = b
+        if bank is None:
             raise NoRoomError(f"node %{node}: no bank takes its result in {self.interval} cycles")
-        bank = min(free, key=lambda b: self.filled[b])
-        self.ports[bank] = self._take(self.ports[bank], cycle)
+        self.ports[bank] ^= bit
         self.filled[bank] += 1
         self.written[node] = cycle
         self.banks[node] = bank
