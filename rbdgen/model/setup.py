@@ -12,6 +12,7 @@ from rbdgen.model.body import Body
 from rbdgen.model.load import load_robot
 from rbdgen.model.robot import DRY, FRICTIONS, NO_FRICTION, VISCOUS, Robot
 from rbdgen.model.task_frames import (
+    check_based,
     said_contacts,
     said_frames,
     said_loops,
@@ -148,6 +149,7 @@ class Setup:
         robot = with_contacts(robot, self.contact)
         if self.loop:
             robot = with_loops(robot, self.loop)
+        check_based(robot, self.frame)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.gravity is not None:
             robot = replace(robot, gravity=tuple(numbers_of("gravity", self.gravity)))

@@ -33,21 +33,44 @@ NO_LOOPS = "none"
 def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
     """``robot`` with frames on links, instead of those that it had.
 
-    A key is a link's name, which is the frame's as well, or NAME=LINK; the numbers are those of :data:`SIZES`.
-    ConfigError for a link that there is not or that does not move, for a name twice, and for numbers that are no place.
+    A key is a link's name, which is the frame's as well, or NAME=LINK; the numbers are those of :data:`SIZES`. A frame
+    of the base is for loops alone (:func:`with_loops`), and has a name of its own. ConfigError for a link that there is
+    not or that does not move, for a name twice, and for numbers that are no place.
     """
     found: list[TaskFrame] = []
+    based: list[MergedLink] = []
     for key, numbers in frames.items():
         name, _, link = key.rpartition("=")
         place = _place(key, numbers)
-        found.append(_frame(robot, "frame", name or link, link, place))
-    names = [frame.name for frame in found]
+        body, link_place = place_of(robot, "frame", link)
+        if body < 0 and name and name not in places_of(robot):
+            based.append(MergedLink(name, "", body, link_place @ place))
+        else:
+            found.append(_frame(robot, "frame", name or link, link, place))
+    names = [frame.name for frame in (*found, *based)]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"frame: {short(name)} is there twice; give one NAME=LINK")
     if 6 * len(found) > MOST_ROWS:
         raise ConfigError(f"frame: at most {MOST_ROWS // 6} frames, not {len(found)}")
-    return _said(replace(robot, task_frames=tuple(found)), frame=dict(frames))
+    robot = replace(robot, task_frames=tuple(found), frames=(*robot.frames, *based))
+    return _said(robot, frame=dict(frames))
+
+
+def check_based(robot: Robot, frames: Collection[str]) -> None:
+    """Of the keys of :func:`with_frames` those of the base must be held by loops: nothing else is asked of what does
+    not move. ConfigError if one is not."""
+    held = {frame.name for loop in robot.loops for frame in (loop.first, loop.second)}
+    for key in frames:
+        name, _, link = key.rpartition("=")
+        if place_of(robot, "frame", link)[0] < 0 and name not in held:
+            raise ConfigError(_still("frame", link))
+
+
+def _still(option: str, link: str) -> str:
+    """What is said of a link of the base."""
+    held = "; --loop A:B holds what NAME=LINK names on the base" if option == "frame" else ""
+    return f"{option}: link {link!r} does not move; give one that a joint moves{held}"
 
 
 def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
@@ -187,7 +210,7 @@ def _frame(
 ) -> TaskFrame:
     body, link_place = place_of(robot, option, link, more)
     if body < 0:
-        raise ConfigError(f"{option}: link {link!r} does not move; give one that a joint moves")
+        raise ConfigError(_still(option, link))
     return TaskFrame(name, body, link_place @ place)
 
 

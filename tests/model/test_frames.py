@@ -71,7 +71,14 @@ def test_frames_are_read_from_text(text: str, frames: dict[str, tuple[float, ...
     ("arguments", "message"),
     [
         (["--frame", "link8"], "frame: no link 'link8' of 'iiwa14'; did you mean 'link7'?"),
-        (["--frame", "base"], "frame: link 'base' does not move; give one that a joint moves"),
+        (
+            ["--frame", "base"],
+            "frame: link 'base' does not move; give one that a joint moves; --loop",
+        ),
+        (
+            ["--frame", "pin=base:0.4,0,0.6"],
+            "frame: link 'base' does not move; give one that a joint",
+        ),
         (["--frame", "link7:1,2"], "frame: of 'link7': must be x,y,z, or those and roll,pitch,yaw"),
         (["--frame", "link7:1,2,x"], "frame: must be LINK or LINK:X,Y,Z,... (several with semi"),
         (["--frame", "link7;link7"], "frame: must be LINK or LINK:X,Y,Z,... (several with semi"),

@@ -180,3 +180,12 @@ def test_constraints_of_pinocchio_are_loops() -> None:
         load(model, constraints=[limits])
     with pytest.raises(ConfigError, match=r"constraints: are of a pinocchio\.Model, not of str"):
         load("iiwa14", constraints=constraints)
+
+
+def test_a_loop_may_hold_a_point_of_the_base() -> None:
+    robot = with_frames(
+        load_robot("iiwa14"), {"tip=link7": (0.0, 0.0, 0.1), "pin=base": (0.4, 0.0, 0.6)}
+    )
+    assert [frame.name for frame in robot.task_frames] == ["tip"]
+    (loop,) = with_loops(robot, ["tip:pin"]).loops
+    assert (loop.second.body, loop.second.placement.translation) == (-1, (0.4, 0.0, 0.6))
