@@ -58,6 +58,8 @@ SUMMARY_HEAD = [
 VERIFIED = "id"
 """Functions whose bitstreams' netlists are simulated."""
 ESTIMATED = ("--ii", "4")
+RELEASED = Path(__file__).parents[1] / "build/bitstreams"
+"""Where ``make bitstreams`` puts the engines of all boards."""
 """Options of what is estimated of a board without an engine."""
 BUILD_SECONDS = 7200
 """After how long a build is given up."""
@@ -143,8 +145,10 @@ def estimates() -> None:
     """What Yosys's synthesis makes of the engines of boards whose tool is a vendor's, or of a pipeline where there is
     none."""
     rows = []
+    kinds: list[str] = []
     for name in board_names():
         board = get_board(name)
+        kinds = list(board.resources)
         if get_flow(board).needs:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -164,8 +168,33 @@ def estimates() -> None:
             f"{r['used']} of {r['available']}" for r in report["estimate"]["resources"].values()
         ]
         rows.append([name, board.part, shape, *used])
-    head = ["board", "part", "what", *(name for name in board.resources)]
+    head = ["board", "part", "what", *kinds]
     section("Estimates for boards of AMD's by Yosys's synth_xilinx, not placed", head, rows, keys=1)
+
+
+def engines(targets: Targets) -> None:
+    """What became of each board's engine in ``make bitstreams``: clocks, resources, and netlists from the pins."""
+    rows = []
+    for path in sorted(RELEASED.glob("work/*/engine.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        board = get_board(report["board"])
+        verified = (report.get("verified") or {}).get("netlist")
+        if verified:
+            stages = [verified["synthesis"], verified["routed"]]
+            differ = sum(stage["mismatches"] for stage in stages)
+            netlists = [stages[-1]["tasks"], differ, targets.equal(differ, 0)]
+        else:
+            netlists = ["", "not simulated", ""]
+        clock, running = report["clock_mhz"], report["running_clock_mhz"]
+        used = [f"{r['used']:,} of {r['available']:,}" for r in report["resources"].values()]
+        reached = [clock, running, targets.at_least(clock, running)]
+        rows.append([board.name, board.part, report["engine"]["lanes"], *reached, *netlists, *used])
+    if not rows:
+        raise SystemExit(f"no engines in {RELEASED.name}; make bitstreams makes them")
+    head = ["board", "part", "lanes", "routed, MHz", "runs at, MHz", ""]
+    head += ["tasks", "differ after synthesis and routing", ""]
+    head += ["multipliers", "look-up tables", "registers", "memories"]
+    section("Engines of boards with tools from PyPI, netlists simulated", head, rows, keys=1)
 
 
 def room() -> None:
@@ -370,6 +399,7 @@ PARTS: dict[str, Part] = {
     "axi": _in_folder(axi),
     "room": lambda *_: room(),
     "estimates": lambda *_: estimates(),
+    "engines": lambda targets, _: engines(targets),
     "bitstreams": lambda targets, args: bitstreams(targets, args.build),
     "netlists": lambda targets, _: netlists(targets),
 }
