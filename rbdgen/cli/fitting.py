@@ -8,11 +8,12 @@ from functools import cache
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import resident_design
+from rbdgen.errors import ConfigError
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
+from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS, check_sizes
 from rbdgen.machines.options import ENGINE
 from rbdgen.model.robot import Robot
 from rbdgen.options import Options
@@ -57,10 +58,12 @@ def _fit(design: Design, core: Core, functions: tuple[str, ...]) -> bool:
     formats = [design.tasks.functions[name] for name in functions]
     roomy = replace(core, limits=LARGEST["limits"])
     words = program.constants.words + max(r.allocation.needed for r in routines)
+    try:
+        check_sizes(core, {name: program.routines[name].schedule for name in functions})
+    except ConfigError:
+        return False
     return (
         words <= core.words
-        and sum(r.interval for r in routines) <= core.depth
-        and max(r.results for r in routines) + 2 <= core.results
         and max(r.operands for r in routines) <= Resident(core).room.operands
         and len(Limits.of(formats, roomy).pairs) <= core.limits
     )

@@ -59,17 +59,18 @@ def prepare(
     ranges: InputRanges,
     progress: Callable[[str], None] = lambda stage: None,
     lean: bool = False,
+    lanes: int = max(LANES),
 ) -> Prepared:
-    """The formats that ``options`` ask for, of ``lean`` cores or of others. ConfigError where an error that was asked
-    for is missed, with what would do; a warning where the usual error is missed."""
+    """The formats that ``options`` ask for, of ``lean`` cores or of others, of so many ``lanes`` at most. ConfigError
+    where an error that was asked for is missed, with what would do, and for what no program is long enough for; a
+    warning where the usual error is missed."""
     options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
     network, states = build_network(robot, traced, ranges, RANGE_STATES)
     samples = operand_samples(network, states)
     progress("formats")
-    # formats know nothing of lanes
-    core = replace(core_of(USUAL_LANES, options.word or WIDTHS[0]), lean=lean)
+    core = replace(core_of(lanes, options.word or WIDTHS[0]), lean=lean)
     formatted = in_formats(network, samples, core)
     why = _checked(network, formatted, options, ranges, progress)
     return Prepared(options, ranges, formatted, why)
@@ -99,7 +100,7 @@ def resident_design(
     :func:`prepare`, and ConfigError where something does not fit the engine."""
     core = engine.core
     ranges = declared_ranges(robot, options.limits)
-    prepared = prepare(robot, options, ranges, progress, core.lean)
+    prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
     design = _alone(prepared, options, core, Target(), progress, fit=False)
     functions = list(design.tasks.functions.values())
@@ -173,10 +174,11 @@ def engine_design(
         raise ConfigError(
             "multipliers and machine: multipliers are a pipeline's, and the machine is an engine; use lanes and cores"
         )
-    prepared = prepare(robot, options, ranges, progress)
+    lanes = options.lanes or USUAL_LANES
+    prepared = prepare(robot, options, ranges, progress, lanes=lanes)
     if target.budget.of_time or options.goal == "area":
         return _smallest(prepared, options, target, progress)
-    design = made(prepared, options.lanes or USUAL_LANES, options.cores or 1, target, progress)
+    design = made(prepared, lanes, options.cores or 1, target, progress)
     if options.cores or target.link is None:
         return design
     return fed_by_link(design, with_cores, MOST_CORES, CROWDED)

@@ -15,7 +15,7 @@ from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import Work, work_of
 from rbdgen.machines.engine.program import Program, make_program
 from rbdgen.machines.engine.scheduler import NoRoomError, Schedule, schedule, soonest
-from rbdgen.machines.engine.sizes import needed_core
+from rbdgen.machines.engine.sizes import check_least, needed_core
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.processes import on_all_cores
 from rbdgen.tracing.execute import BitTrueModel, handed_on
@@ -48,8 +48,9 @@ def in_formats(
     overflow: str = FLAG,
 ) -> Formatted:
     """The formats of a network that was traced as one program; ``samples`` are values (n,) of its operands, at which
-    ranges are found."""
+    ranges are found. They do not depend on a core's lanes. ConfigError where it could not be scheduled on so many."""
     graph = engine_graph(network.graph, samples, network.droppable, core.lean)
+    check_least(graph, network.functions, core.lanes)
     network = network.pruned(graph)
     formats = choose_formats(graph, samples, network.declared, core, handed_on(network), overflow)
     return Formatted(network.pruned(formats.fixed.graph), formats.fixed, formats.ranges)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rbdgen.errors import ConfigError
+from rbdgen.ir.graph import Graph
 from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
-from rbdgen.machines.engine.core import CIRCLING, ROOM, Core, RoomError
+from rbdgen.machines.engine.core import CIRCLING, LANES, ROOM, Core, RoomError
 from rbdgen.machines.engine.jobs import Work
 from rbdgen.machines.engine.scheduler import Schedule
+from rbdgen.machines.engine.special import is_special
 
 ROWS = 512
 """Words by which memories grow: those of a block memory of 36 bits."""
@@ -49,6 +51,31 @@ def needed_core(
         limits=_rows(2 * operands) // 2,
         kept=_rows(kept),
     )
+
+
+def check_least(graph: Graph, functions: Iterable[str], lanes: int) -> None:
+    """ConfigError where the programs of an engine's ``graph`` are too long on so many ``lanes``, however they are
+    scheduled."""
+    slots = least_slots(graph)
+    words = -(-slots // lanes)
+    if words <= MOST_DEPTH:
+        return
+    enough = max(LANES) > lanes and slots <= MOST_DEPTH * max(LANES)
+    more = f"--lanes {max(LANES)}, " if enough else ""
+    raise ConfigError(
+        f"{', '.join(functions)}: {slots} products and sums are {words} words of program or more on {lanes} lanes, and "
+        f"there can be {MOST_DEPTH}; {more}fewer functions, weighted sums of second derivatives (hid, hfd), or C "
+        "(rbdgen emit) would do"
+    )
+
+
+def least_slots(graph: Graph) -> int:
+    """Slots that a graph takes at least: one for each product, and one for two addends of a sum."""
+    slots = 0
+    for node in graph.nodes:
+        if node.terms.count and not is_special(node):
+            slots += len(node.products) + (len(node.addends) + 1) // 2
+    return slots
 
 
 def _rows(count: int) -> int:
