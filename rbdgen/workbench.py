@@ -378,10 +378,8 @@ def verify_netlists(
     :class:`rbdgen_boards.engines.EngineBuild`, with ``tasks`` mixed tasks of each design in ``cases``, for which it is
     made or into which the program is loaded, in a folder of ``directory``."""
     sources = optional_module("rbdgen_boards.flows", "build")
-    board, simulated = (
-        optional_module("rbdgen_sim.device", "sim"),
-        optional_module("rbdgen_sim.comparison", "sim"),
-    )
+    lines = optional_module("rbdgen_sim.netlist_line", "sim")
+    simulated = optional_module("rbdgen_sim.comparison", "sim")
     begin = time.perf_counter()
     found, complaints = {}, []
     for stage, text in sources.netlist_sources(made.board, made.directory).items():
@@ -389,8 +387,9 @@ def verify_netlists(
         progress.stage(f"compile the {name}")
         work = directory / FOLDER / stage
         files = write_files({f"{stage}.v": text}, work)
-        program = board.build_board(files, sources.TOP, work)
-        line = board.SerialBoard(program, made.clock * 1e6, made.board.baud)
+        line = lines.netlist_line(
+            files, sources.TOP, work, made.clock * 1e6, made.board.shell, made.board.rate
+        )
         try:
             told = partial(progress.count, name)
             outcomes = [

@@ -32,7 +32,8 @@ KEYS = "docs/extending/board.md has all keys, 'rbdgen boards --new' a file with 
 class Board:
     """A board, which is found again by its ``source``: its name, or its file's path. ``flow`` makes its bitstreams
     from ``part`` (the order code); ``timing`` names the device (:mod:`rbdgen.devices`) that the part is one of;
-    ``shell`` is ``uart``, ``spi``, ``udp`` or ``axi``.
+    ``shell`` is ``uart``, ``spi``, ``udp`` or ``axi``; ``rate`` are the bits a second of a serial line or the Hz of an
+    SPI bus.
 
     ``resources`` are the part's, by the names of :class:`rbdgen.devices.device.Resources`. ``clock`` MHz comes in
     at ``clock_pin``, and is what designs run at where it is ``fixed_clock``; ``pins`` are those of the top's other
@@ -52,7 +53,7 @@ class Board:
     part: str
     timing: str
     shell: str
-    baud: int
+    rate: int
     program: tuple[str, ...]
     resources: Mapping[str, int]
     clock: float
@@ -176,7 +177,7 @@ def board_of(name: str, content: Mapping[str, Any], source: str) -> Board:
         part=content["part"],
         timing=content["timing"],
         shell=content["shell"],
-        baud=content.get("baud", 0),
+        rate=content.get("baud", content.get("hertz", 0)),
         program=tuple(content["program"]),
         # what a part has is the device's fact: boards with the same part cannot differ
         resources=part_resources(name, content["timing"], content["part"]),

@@ -452,7 +452,7 @@ def _sources(
         sources[f"{shell}.v"] = spi_verilog(design, identity)
     else:
         shell = f"{design.name}_uart"
-        sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.baud)
+        sources[f"{shell}.v"] = uart_verilog(design, identity, hertz, board.rate)
     sources["top.v"] = clocking.module + board_top(board, shell, clocking.lines)
     return sources, None
 

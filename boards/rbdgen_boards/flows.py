@@ -94,13 +94,14 @@ def synthesise_unit(design: Design, verilog: str, unit: str) -> UnitSynthesis:
     return UnitSynthesis(unit, family, of_the_device)
 
 
+DRIVEN = ("uart", "spi")
+"""Shells by whose pins tasks reach a simulated netlist."""
 TOP = "rbdgen_netlist"
 """Name of the module that a netlist becomes."""
 
 
 def require_models(board: Board) -> None:
-    """ConfigError for a board of a family whose cells have no models, and for one without a serial line, by which tasks
-    reach the netlist's pins."""
+    """ConfigError for a board of a family whose cells have no models, and for one whose link no simulation drives."""
     why = obstacle(board)
     if why is not None:
         able = [name for name in board_names() if obstacle(get_board(name)) is None]
@@ -114,8 +115,8 @@ def obstacle(board: Board) -> str | None:
     flow = get_flow(board)
     if flow.models is None:
         return f"is built by {flow.maker}, whose netlists cannot be simulated here"
-    if board.shell != "uart":
-        return "has no serial line, by which tasks reach a netlist's pins here"
+    if board.shell not in DRIVEN:
+        return "has neither a serial line nor SPI, by which tasks reach a netlist's pins here"
     return None
 
 

@@ -1,5 +1,5 @@
-// A board in a program: a shell with the pins clk, rst, sck, cs_n, mosi and miso, driven as by a host's SPI bus (mode 0,
-// highest bit first). MODEL is the class that Verilator makes. Time passes only in transactions: a request on standard
+// A board in a program: a shell with the pins clk, sck, cs_n, mosi and miso, driven as by a host's SPI bus (mode 0,
+// highest bit first), and rst, which a board's netlist has not. MODEL is the class that Verilator makes. Time passes only in transactions: a request on standard
 // input is a count and so many bytes; the answer on standard output are as many bytes that came meanwhile. The signal
 // SIGUSR1 resets the design before the next one. Arguments: cycles of clk in one of sck, the share of a half of it by
 // which each edge may be early or late, a seed.
@@ -27,6 +27,14 @@ void ask_reset(int) { reset_asked = 1; }
 
 bool read_all(void* into, std::size_t size) { return std::fread(into, 1, size, stdin) == size; }
 
+template <class Model>
+auto set_reset(Model& top, bool level, int) -> decltype(top.rst, void()) {
+    top.rst = level;
+}
+
+template <class Model>
+void set_reset(Model&, bool, long) {}
+
 class Board {
 public:
     Board(VerilatedContext* context, double period, double jitter, unsigned seed)
@@ -38,9 +46,9 @@ public:
     ~Board() { top_.final(); }
 
     void reset() {
-        top_.rst = 1;
+        set_reset(top_, true, 0);
         for (int k = 0; k < kResetCycles; ++k) tick();
-        top_.rst = 0;
+        set_reset(top_, false, 0);
     }
 
     std::vector<std::uint8_t> transfer(const std::vector<std::uint8_t>& sent) {

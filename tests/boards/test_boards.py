@@ -63,7 +63,7 @@ def test_a_board_is_complete(name: str) -> None:
         if port in board.pins or port not in OPTIONAL:
             assert len(board.pins[port]) == width
     if board.shell == "uart":
-        assert board.baud > 0
+        assert board.rate > 0
     if board.shell == "spi":
         assert 0 < board.link.gigabits <= 0.1
 

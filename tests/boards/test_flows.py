@@ -245,7 +245,7 @@ def test_the_serial_lines_shell_leaves_the_clock_to_the_accelerator(tmp_path: Pa
     echo = register_in_place_of(d)
     sources = {
         "top.v": made.module + board_top(board, f"{d.name}_uart", made.lines),
-        "shell.v": uart_verilog(d, bytes(16), clock * 1e6, board.baud),
+        "shell.v": uart_verilog(d, bytes(16), clock * 1e6, board.rate),
         "echo.v": echo,
     }
     request = Request(board, sources, "", clock, clock, 1)

@@ -79,7 +79,7 @@ def synthesised(tmp_path_factory: pytest.TempPathFactory) -> tuple[Design, str, 
     clocking = "  assign clock = clk;\n  assign settled = 1'b1;\n"
     sources = {
         "design.v": verilog,
-        "shell.v": uart_verilog(design, identity, MEGAHERTZ * 1e6, BOARD.baud),
+        "shell.v": uart_verilog(design, identity, MEGAHERTZ * 1e6, BOARD.rate),
         "top.v": board_top(BOARD, shell, clocking),
     }
     blocks = overrides(verilog, Ecp5.multiplier)
@@ -94,7 +94,7 @@ def outcome(design: Design, verilog: str, netlist: Netlist, work: Path) -> Compa
     file = work / "netlist.v"
     file.write_text(netlist_verilog(netlist, Ecp5.models, "netlist"))
     program = build_board([file], "netlist", work)
-    line = SerialBoard(program, MEGAHERTZ * 1e6, BOARD.baud)
+    line = SerialBoard(program, MEGAHERTZ * 1e6, BOARD.rate)
     try:
         known = built_manifest(design, verilog)
         return compare(design, known, line, TASKS, 1, lambda done, total: None)
@@ -215,7 +215,7 @@ def test_tasks_are_those_of_a_verification(capsys, tmp_path: Path) -> None:
 
 REFUSED = {
     "kr260": "is built by Vivado, whose netlists cannot be simulated here",
-    "ecpix5_85f": "has no serial line, by which tasks reach a netlist's pins here",
+    "ecpix5_85f": "has neither a serial line nor SPI, by which tasks reach a netlist's pins here",
 }
 """Boards whose netlists are not simulated, and why."""
 ABLE = "leave --verify out, or take one of "

@@ -40,7 +40,7 @@ def test_without_the_package_there_is_none() -> None:
 def test_it_is_found_by_what_it_is_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_released(BOARD) == replace(MADE, name="ulx3s_85f_bitstream.bit")
     assert find_released(get_board("ulx3s_45f")) is None
-    assert find_released(replace(BOARD, baud=115200)) is None
+    assert find_released(replace(BOARD, rate=115200)) is None
     monkeypatch.setattr(released, "release", lambda: "9.9")
     assert find_released(BOARD) is None
 
