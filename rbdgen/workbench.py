@@ -388,12 +388,18 @@ def verify_netlists(
         work = directory / FOLDER / stage
         files = write_files({f"{stage}.v": text}, work)
         line = lines.netlist_line(
-            files, sources.TOP, work, made.clock * 1e6, made.board.shell, made.board.rate
+            files,
+            sources.TOP,
+            work,
+            made.clock * 1e6,
+            made.board.shell,
+            made.board.rate,
+            made.station,
         )
         try:
             told = partial(progress.count, name)
             outcomes = [
-                simulated.compare(design, source, line, tasks, VERIFICATION_SEED, told)
+                simulated.compare(design, source, line.opened, tasks, VERIFICATION_SEED, told)
                 for design, source in cases
             ]
         finally:

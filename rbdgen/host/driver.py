@@ -30,7 +30,7 @@ from rbdgen.host.register_link import RegisterLink
 from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
 from rbdgen.host.stream_link import StreamLink
 from rbdgen.host.transport import DEFAULT_BAUD, SerialTransport, Transport
-from rbdgen.host.udp import DatagramLink, UdpPort
+from rbdgen.host.udp import DatagramLink, DatagramPort, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
@@ -228,10 +228,25 @@ class Driver:
         that is another host's.
         """
         known, program = _known(manifest)
+        port = UdpPort(address)
+        return cls.datagrams(program or known, port, attempts, progress, seconds, flags)
+
+    @classmethod
+    def datagrams(
+        cls,
+        manifest: ManifestSource | Program,
+        port: DatagramPort,
+        attempts: int = DEFAULT_ATTEMPTS,
+        progress: Progress = lambda done, total: None,
+        seconds: float = DEFAULT_SECONDS,
+        flags: str = "warn",
+    ) -> Driver:
+        """The board that a ``port``'s datagrams go to. Options and errors as for :meth:`udp`; the port is closed where
+        there is one."""
+        known, program = _known(manifest)
         expected = known
         if program is not None:
             expected = Anyone(programs_tasks(), program.facts.engine, known.name)
-        port = UdpPort(address)
         try:
             link = connect_datagrams(port, expected, attempts, seconds)
         except LinkError:

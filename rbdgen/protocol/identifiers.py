@@ -6,7 +6,7 @@ The words that no name may be are here for all that write sources: the driver's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 MAX_LENGTH = 40
 """Longest part given, so that a prefix and a suffix still make a readable identifier."""
@@ -86,9 +86,15 @@ def sanitize(names: Sequence[str]) -> dict[str, str]:
 
 def unused(name: str, taken: set[str]) -> str:
     """``name``, with underscores behind it as long as it is ``taken``; taken from now on."""
+    name = free(name, taken)
+    taken.add(name)
+    return name
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """``name``, with underscores behind it as long as it is ``taken``."""
     while name in taken:
         name += "_"
-    taken.add(name)
     return name
 
 

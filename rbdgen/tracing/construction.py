@@ -13,7 +13,7 @@ from rbdgen.ir.builder import Builder, Expr
 from rbdgen.ir.programs import Exit
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.entries import is_above
-from rbdgen.protocol.identifiers import sanitize, unused
+from rbdgen.protocol.identifiers import free, sanitize
 from rbdgen.spatial import Scalar, Vector
 from rbdgen.tracing.calibration import Calibration
 from rbdgen.tracing.equivalent import EquivalentRobot
@@ -139,7 +139,7 @@ class Construction:
             known = labels(self.robot, dimension, self.joints)
             parts.append(known[k])
         # two entries may join to one name: a_b with c, and a with b_c
-        return unused("_".join(parts), set(self.outputs))
+        return free("_".join(parts), self.outputs)
 
     def leave(self, function: str, program: str, results: Iterable[str]) -> None:
         """By an exit of its own, or that of a function with the same results."""

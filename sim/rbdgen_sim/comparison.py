@@ -180,6 +180,17 @@ class Comparison:
         return found
 
 
+Opener = Callable[[Manifest | Program, Progress], Driver]
+"""Opens a device."""
+
+
+def behind(transport: Transport) -> Opener:
+    """A device behind a link of bytes, which is asked twice and soon given up: simulations lose nothing."""
+    return lambda source, progress: Driver.open(
+        source, transport, ATTEMPTS, PATIENCE, progress, SECONDS
+    )
+
+
 def mixed_order(functions: int, count: int, seed: int) -> np.ndarray:
     """The function of each of ``count`` tasks, at random."""
     return np.random.default_rng(seed).integers(0, functions, count)
@@ -188,13 +199,14 @@ def mixed_order(functions: int, count: int, seed: int) -> np.ndarray:
 def compare(
     design: Design,
     source: Manifest | Program,
-    transport: Transport,
+    opened: Opener,
     count: int,
     seed: int,
     progress: Progress,
 ) -> Comparison:
     """Send ``count`` tasks of random functions at random states within the declared ranges to the design's hardware, or
-    to an engine into which its program is loaded first. A device that falls silent has answered none of them."""
+    to an engine into which its program is loaded first, as it is ``opened``. A device that falls silent has answered
+    none of them."""
     manifest = source.manifest if isinstance(source, Program) else source
     order = mixed_order(len(design.network.functions), count, seed)
     states = task_states(design, count, seed)
@@ -207,7 +219,7 @@ def compare(
         for place, packet in zip(places.tolist(), packets, strict=True):
             line[place] = packet
     try:
-        device = Driver.open(source, transport, ATTEMPTS, PATIENCE, progress, SECONDS)
+        device = opened(source, progress)
         results = device.held.exchange(line, progress)
     except LinkError as error:
         return Comparison(count, count, silence=str(error))

@@ -186,11 +186,9 @@ NO_FAULTS = Faults()
 
 
 @dataclass(frozen=True)
-class BuiltStation:
-    """An accelerator behind its Ethernet: its ``manifest``, the ``program`` that plays its wire, and the
-    ``station`` that it is on the network."""
+class Wire:
+    """The ``program`` that plays the wire of a ``station``."""
 
-    manifest: Manifest
     program: Path
     station: Station
 
@@ -204,13 +202,26 @@ class BuiltStation:
         return [str(self.program), *map(str, numbers)]
 
 
+@dataclass(frozen=True)
+class BuiltStation(Wire):
+    """The same with the ``manifest`` of the accelerator behind it."""
+
+    manifest: Manifest
+
+
+def build_wire(sources: Sequence[Path], top: str, directory: Path, station: Station) -> Wire:
+    """The program for Verilog module ``top``, which has a clock ``clk`` and the pins ``eth_*`` of GMII, or of RGMII
+    where it is a board's netlist; compiled as of :func:`build_program`."""
+    return Wire(build_program(sources, top, directory, _WIRE_MAIN), station)
+
+
 def build_station(
     manifest: Manifest, station: Station, sources: Sequence[Path], top: str, work: Path
 ) -> BuiltStation:
     """Compile ``sources`` in ``work``, unless it is there: Verilog whose module ``top`` has a clock ``clk`` and the
     pins ``eth_*`` of GMII. ToolError where Verilator fails or is missing."""
-    program = build_program(sources, top, work / "build", _WIRE_MAIN)
-    return BuiltStation(manifest, program, station)
+    wire = build_wire(sources, top, work / "build", station)
+    return BuiltStation(wire.program, station, manifest)
 
 
 class SimulatedStation:
@@ -266,7 +277,7 @@ class SteppedPort:
     name = "in simulated time"
 
     def __init__(
-        self, built: BuiltStation, clock: float, faults: Faults = NO_FAULTS, seed: int = 0
+        self, built: Wire, clock: float, faults: Faults = NO_FAULTS, seed: int = 0
     ) -> None:
         self.process = subprocess.Popen(
             built.command(clock, faults, seed, IN_STEPS),

@@ -1,4 +1,4 @@
-// A board on Ethernet in a program: datagrams on one side, the RTL's GMII on the other. What is sent to the board becomes
+// A board on Ethernet in a program: datagrams on one side, the RTL's GMII or a netlist's RGMII on the other. What is sent to the board becomes
 // a frame of its sender; what the board sends goes to whom it is addressed. The program answers the board's ARP requests
 // for any address. MODEL is the class that Verilator makes.
 //
@@ -27,7 +27,9 @@
 #include <poll.h>
 #include <random>
 #include <sys/socket.h>
+#include <type_traits>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -254,6 +256,75 @@ class Socket : public Network {
     int passed_ = 0, idle_ = 0;
 };
 
+// The PHY's side of a board's pins: it puts a byte that comes, and takes one that is sent, between a falling edge of its
+// clock and the next one. Those of GMII, with a reset.
+template <class Model, class = void>
+class Pads {
+  public:
+    explicit Pads(Model& top) : top_(top) {}
+
+    void reset(bool level) { top_.rst = level; }
+    bool idle() const { return top_.idle; }
+    bool sends() const { return top_.eth_tx_en; }
+    std::uint8_t sent() const { return top_.eth_tx_data; }
+
+    void edge(bool rising) {
+        top_.eth_rx_clk = top_.eth_tx_clk = rising;
+        top_.eval();
+    }
+
+    void put(bool valid, std::uint8_t byte) {
+        top_.eth_rx_dv = valid;
+        top_.eth_rx_data = byte;
+        top_.eval();
+    }
+
+  private:
+    Model& top_;
+};
+
+// Those of RGMII: the lower half of a byte around the rising edge, the upper one around the falling one. A netlist has
+// no reset, and does not say whether it is idle.
+template <class Model>
+class Pads<Model, std::void_t<decltype(std::declval<Model&>().eth_rx_ctl)>> {
+  public:
+    explicit Pads(Model& top) : top_(top) {}
+
+    void reset(bool) {}
+    bool idle() const { return true; }
+    bool sends() const { return sends_; }
+    std::uint8_t sent() const { return static_cast<std::uint8_t>(high_ << 4 | low_); }
+
+    void edge(bool rising) {
+        top_.eth_rx_clk = rising;
+        top_.eval();
+        if (rising) {
+            low_ = top_.eth_tx_data;
+            sends_ = top_.eth_tx_ctl;
+            show(byte_ >> 4);
+        } else {
+            high_ = top_.eth_tx_data;
+        }
+    }
+
+    void put(bool valid, std::uint8_t byte) {
+        valid_ = valid;
+        byte_ = byte;
+        show(byte & 15);
+    }
+
+  private:
+    Model& top_;
+    bool valid_ = false, sends_ = false;
+    unsigned byte_ = 0, low_ = 0, high_ = 0;
+
+    void show(unsigned half) {
+        top_.eth_rx_ctl = valid_;
+        top_.eth_rx_data = half;
+        top_.eval();
+    }
+};
+
 // One host, in simulated time.
 class Steps : public Network {
   public:
@@ -330,14 +401,15 @@ int main(int argc, char** argv) {
     VerilatedContext context;
     context.commandArgs(argc, argv);
     MODEL top{&context};
+    Pads<MODEL> pads{top};
     std::signal(SIGUSR1, ask_reset);
 
     std::uint64_t cycles = 0, edge = half, byte = kByte / 2;
     int resetting = kResetCycles, quiet = 0, gap = 0;
-    bool open = true;
+    bool open = true, rising = false;
     Bytes sending, coming;
     std::size_t sent = 0;
-    top.rst = 1;
+    pads.reset(true);
     while (open) {
         if (edge < byte) {
             edge += half;
@@ -345,13 +417,14 @@ int main(int argc, char** argv) {
             top.eval();
             if (!top.clk) continue;
             ++cycles;
-            if (resetting && !--resetting) top.rst = 0;
+            if (resetting && !--resetting) pads.reset(false);
             continue;
         }
         byte += kByte / 2;
-        const bool rising = !top.eth_rx_clk;
+        rising = !rising;
+        pads.edge(rising);
         if (!rising) {
-            // what comes changes at the falling edge
+            // what comes changes behind the falling edge
             const bool starts = sent == sending.size() && gap == 0 && !in.frames.empty();
             if (starts) {
                 sending.assign(7, 0x55);
@@ -360,29 +433,25 @@ int main(int argc, char** argv) {
                 in.frames.pop_front();
                 sent = 0;
             }
-            top.eth_rx_dv = sent < sending.size();
-            if (top.eth_rx_dv) {
-                top.eth_rx_data = sending[sent++];
-                if (sent == sending.size()) gap = kGap + 1;
-            }
-            if (gap > 0 && !top.eth_rx_dv) --gap;
-            const bool ends = !top.eth_tx_en && !coming.empty();
-            if (top.eth_tx_en) coming.push_back(top.eth_tx_data);
+            const bool comes = sent < sending.size();
+            pads.put(comes, comes ? sending[sent] : 0);
+            if (comes && ++sent == sending.size()) gap = kGap + 1;
+            if (gap > 0 && !comes) --gap;
+            const bool ends = !pads.sends() && !coming.empty();
+            if (pads.sends()) coming.push_back(pads.sent());
             if (ends) {
                 out.send(Bytes(coming.begin() + 8, coming.end()));
                 coming.clear();
             }
             for (; !out.frames.empty(); out.frames.pop_front()) network->take(out.frames.front(), in);
-            const bool busy = top.eth_rx_dv || top.eth_tx_en || !top.idle || !in.frames.empty();
+            const bool busy = comes || pads.sends() || !pads.idle() || !in.frames.empty();
             quiet = busy ? 0 : quiet + 1;
+            continue;
         }
-        top.eth_rx_clk = top.eth_tx_clk = rising;
-        top.eval();
-        if (!rising) continue;
         if (reset_asked) {
             reset_asked = 0;
             resetting = kResetCycles;
-            top.rst = 1;
+            pads.reset(true);
         }
         const bool is_quiet = quiet >= kQuietBytes;
         if (is_quiet) {

@@ -29,7 +29,7 @@ from rbdgen_boards.synthesis import (
 from rbdgen_boards.top import TOP, board_top
 from rbdgen_hw.emit import design_verilog, uart_verilog
 from rbdgen_hw.primitives import overrides
-from rbdgen_sim.comparison import Comparison, Mismatch, compare
+from rbdgen_sim.comparison import Comparison, Mismatch, behind, compare
 from rbdgen_sim.device import SerialBoard, build_board
 from tests.cli.test_cli import last_error, run
 from tests.conftest import design as small_design
@@ -97,7 +97,7 @@ def outcome(design: Design, verilog: str, netlist: Netlist, work: Path) -> Compa
     line = SerialBoard(program, MEGAHERTZ * 1e6, BOARD.rate)
     try:
         known = built_manifest(design, verilog)
-        return compare(design, known, line, TASKS, 1, lambda done, total: None)
+        return compare(design, known, behind(line), TASKS, 1, lambda done, total: None)
     finally:
         line.close()
 

@@ -393,11 +393,79 @@ def clock_buffer(cell: Cell) -> list[tuple[int | None, Bit]]:
 
 def pad(cell: Cell) -> list[tuple[int | None, Bit]]:
     """An input or an output."""
-    cell.ignore("DATAMUX_MDDR", "DATAMUX_ODDR")
+    cell.ignore("DATAMUX_MDDR")
+    source = cell.one_of("DATAMUX_ODDR", "PADDO", "IOLDO")
     if cell.one_of("DIR", "INPUT", "OUTPUT") == "INPUT":
         return [(cell.output("O"), cell.net("B"))]
     cell.require("T", "0", "0")
-    return [(cell.output("B"), cell.net("I"))]
+    return [(cell.output("B"), cell.net("IOLDO" if source == "IOLDO" else "I"))]
+
+
+def delay(cell: Cell) -> list[tuple[int | None, Bit]]:
+    """A delay of a pad, which is no time here."""
+    cell.ignore("DEL_MODE", "DEL_VALUE")
+    return [(cell.output("Z"), cell.net("A"))]
+
+
+def _both_edges_in(text: Text, clock: str, data: str, outputs: Sequence[int | None]) -> None:
+    """What a pad had at a rising edge, and at the falling one behind it, from the next rising one on."""
+    for edge, output in zip(("posedge", "negedge"), outputs, strict=True):
+        first = text.fresh("edge")
+        text.line(f"reg {first} = 1'b0;")
+        text.line(f"always @({edge} {clock}) {first} <= {data};")
+        text.register(output, f"posedge {clock}", first)
+
+
+def _both_edges_out(text: Text, clock: str, data: Sequence[str], output: int | None) -> None:
+    """What a pad has while the clock is high, and while it is low."""
+    names = []
+    for value in data:
+        name = text.fresh("edge")
+        text.line(f"reg {name} = 1'b0;")
+        text.line(f"always @(posedge {clock}) {name} <= {value};")
+        names.append(name)
+    text.assign(output, f"({clock} ? {names[0]} : {names[1]})")
+
+
+def iddrx1f(cell: Cell, text: Text) -> None:
+    """A pad that is read at both edges of a clock, of Yosys's netlist."""
+    cell.require("RST", "0", "0")
+    clock, data = text.value(cell.net("SCLK")), text.value(cell.net("D"))
+    _both_edges_in(text, clock, data, (cell.output("Q0"), cell.output("Q1")))
+
+
+def oddrx1f(cell: Cell, text: Text) -> None:
+    """A pad that is driven at both edges of a clock, of Yosys's netlist."""
+    cell.require("RST", "0", "0")
+    clock = text.value(cell.net("SCLK"))
+    data = [text.value(cell.net(pin)) for pin in ("D0", "D1")]
+    _both_edges_out(text, clock, data, cell.output("Q"))
+
+
+def pad_logic(cell: Cell, text: Text) -> None:
+    """The same of nextpnr's netlist, in which both are one cell; what comes passes through the cell's delay before."""
+    cell.one_of("MODE", "IDDRX1_ODDRX1")
+    for edge in ("CLKIMUX", "CLKOMUX"):
+        cell.one_of(edge, "CLK")
+    cell.require("LSR", "0", "0")
+    cell.ignore(*PAD_LOGIC, "DIRECTION", "MOVE", "LOADN")
+    clock = text.value(cell.net("CLK"))
+    if cell.has("IOLDO"):
+        data = [text.value(cell.net(pin)) for pin in ("TXDATA0", "TXDATA1")]
+        _both_edges_out(text, clock, data, cell.output("IOLDO"))
+        return
+    text.assign(cell.output("INDD"), text.value(cell.net("PADDI")))
+    outputs = cell.output("RXDATA0"), cell.output("RXDATA1")
+    _both_edges_in(text, clock, text.value(cell.net("DI")), outputs)
+
+
+PAD_LOGIC = (
+    *("DELAY.DEL_VALUE", "DELAY.OUTDEL", "DELAY.WAIT_FOR_EDGE", "GSR"),
+    *("LSRMUX", "LSRIMUX", "LSROMUX", "IOLTOMUX", "MTDDRX.REGSET", "MTDDRX.DQSW_INVERT"),
+    *("MTDDRX.MODE", "MODDRX.MODE", "MIDDRX.MODE", "ODDRXN.MODE", "IDDRXN.MODE"),
+    "MIDDRX_MODDRX.WRCLKMUX",
+)
+"""Parameters of a pad's cell that say how long it delays, and of modes that it is not in."""
 
 
 def register(cell: Cell, text: Text) -> None:
@@ -431,6 +499,7 @@ ECP5 = Models(
         "TRELLIS_IO": pad,
         "DCCA": clock_buffer,
         "EHXPLLL": pll,
+        "DELAYG": delay,
     },
     cells={
         "LUT4": lut4,
@@ -440,6 +509,9 @@ ECP5 = Models(
         "TRELLIS_COMB": comb,
         "TRELLIS_DPR16X4": distributed,
         "TRELLIS_FF": register,
+        "IDDRX1F": iddrx1f,
+        "ODDRX1F": oddrx1f,
+        "IOLOGIC": pad_logic,
         "DP16KD": dp16kd,
         "MULT18X18D": mult18x18d,
     },
