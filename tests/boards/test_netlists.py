@@ -215,7 +215,7 @@ def test_tasks_are_those_of_a_verification(capsys, tmp_path: Path) -> None:
 
 REFUSED = {
     "kr260": "is built by Vivado, whose netlists cannot be simulated here",
-    "crosslink_nx_evn": "is built by Yosys and nextpnr, whose netlists cannot be simulated here",
+    "crosslink_nx_evn": "is built by nextpnr, whose netlists cannot be simulated here",
 }
 """Boards whose netlists are not simulated, and why."""
 ABLE = "leave --verify out, or take one of "
