@@ -470,7 +470,8 @@ PAD_LOGIC = (
 
 def register(cell: Cell, text: Text) -> None:
     """Of Yosys's netlist or nextpnr's, where ``SD`` says whether the input comes from the table beside it."""
-    cell.one_of("GSR", "DISABLED")
+    # no cell drives the global reset: one would have no model
+    cell.one_of("GSR", "DISABLED", "ENABLED")
     cell.one_of("CLKMUX", "CLK")
     cell.one_of("LSRMUX", "LSR")
     cell.one_of("LSRMODE", "LSR")

@@ -164,8 +164,15 @@ def _operand(cell: Cell, text: Text, pin: str, width: int) -> str:
     return f"$signed({text.vector(bits)})"
 
 
+PASSED = "BYPASS"
+"""In place of a register's clock: there is no register."""
+
+
 def _registered(cell: Cell, text: Text, register: str, clock: str, value: str, width: int) -> str:
-    """The name of a value behind a register of the block."""
+    """The name of a value behind a register of the block, or of the value where there is none, which is the default."""
+    if cell.text(f"{register}_CLK", PASSED) == PASSED:
+        cell.ignore(f"{register}_CE", f"{register}_RESET")
+        return text.named(value, width)
     for kind in ("CLK", "CE", "RESET"):
         if cell.text(f"{register}_{kind}") != f"{kind}0":
             raise cell.error(f"has no model without {register}_{kind}={kind}0")
