@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rbdgen.host.driver import Driver
+from rbdgen.host.exchanges import Progress
+from rbdgen.host.manifest import Manifest
+from rbdgen.host.programs import Program
 from rbdgen.host.spi import SpiTransport
 from rbdgen.host.transport import Transport
 from rbdgen.protocol.links import Station
@@ -26,6 +29,21 @@ class Line:
     close: Callable[[], None]
 
 
+def _one_session(port: SteppedPort) -> Opener:
+    """A device that is opened once: a second session would wait for the end of the first, which is millions of
+    cycles away. Another program is loaded in the first one."""
+    drivers: list[Driver] = []
+
+    def opened(source: Manifest | Program, progress: Progress) -> Driver:
+        if drivers and isinstance(source, Program):
+            drivers[0].progress = progress
+            return drivers[0].load(source)
+        drivers.append(Driver.datagrams(source, port, ATTEMPTS, progress, SECONDS))
+        return drivers[-1]
+
+    return opened
+
+
 def netlist_line(
     sources: Sequence[Path],
     top: str,
@@ -41,10 +59,7 @@ def netlist_line(
     if shell == "udp":
         assert station is not None
         port = SteppedPort(build_wire(sources, top, directory, station), hertz)
-        return Line(
-            lambda source, progress: Driver.datagrams(source, port, ATTEMPTS, progress, SECONDS),
-            port.close,
-        )
+        return Line(_one_session(port), port.close)
     transport: Transport
     if shell == "spi":
         bus = SimulatedBus(build_spi_board(sources, top, directory), hertz / rate)
