@@ -41,7 +41,7 @@ SLIDING = {
     "iiwa14": ("--contact", "tip:z", "--constraint-damping", "0.1"),
     "hyq, floating": ("--contact", "lf:z,rh:z", "--reference", "local_world_aligned"),
 }
-FINER = dict.fromkeys(ROBOTS, ("--error", "5e-4"))
+FINER = dict.fromkeys(ROBOTS, ("--error", "7e-4"))
 """Of formats that are found for 1e-3 fresh states take up to 1.2e-3."""
 WIDE = {"hyq, floating": ("--word", "35")}
 """Words of 32 bits miss an error of 1e-3."""

@@ -391,7 +391,7 @@ def verify_netlists(
             files,
             sources.TOP,
             work,
-            made.clock * 1e6,
+            sources.netlist_clock(made.board, made.clock) * 1e6,
             made.board.shell,
             made.board.rate,
             made.station,

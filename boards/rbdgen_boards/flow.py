@@ -151,6 +151,11 @@ class Flow(ABC):
         """Verilog that makes the clock nearest to ``clock`` MHz that the board can have. ``directory`` is for logs.
         ConfigError or ToolError where there is none."""
 
+    def netlist_clock(self, board: Board, running: float) -> float:
+        """MHz at the clock's pin of a simulated netlist whose design has ``running`` MHz: as many, where a generator
+        makes them, as models of generators pass a clock on."""
+        return running
+
     def estimate(self, request: Request, progress: Progress) -> Estimate | None:
         """Resources that the request takes, of flows that may be without the program that makes their bitstreams."""
         return None

@@ -120,6 +120,11 @@ def obstacle(board: Board) -> str | None:
     return None
 
 
+def netlist_clock(board: Board, running: float) -> float:
+    """MHz at the clock's pin of a simulated netlist whose design has ``running`` MHz."""
+    return get_flow(board).netlist_clock(board, running)
+
+
 def netlist_sources(board: Board, directory: Path) -> dict[str, str]:
     """Verilog of module :data:`TOP`, with the pins of the board's top, for the netlist after each stage of the build in
     the board's folder. ToolError where one has anything without a model."""

@@ -254,6 +254,10 @@ class Gowin(Flow):
         lines += f"  assign clock = divided{steps};\n  assign settled = 1'b1;\n"
         return Clocking("", lines, board.clock / 2**steps)
 
+    def netlist_clock(self, board: Board, running: float) -> float:
+        # registers divide it
+        return board.clock
+
     def build(self, request: Request, directory: Path, progress: Progress) -> Routed:
         family = request.board.vendor[FAMILY]
         timer = Timer(progress)
