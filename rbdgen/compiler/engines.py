@@ -20,6 +20,7 @@ from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
 from rbdgen.machines.engine.program import moved
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.machines.engine.sizes import check_traced
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
 from rbdgen.model.ranges import InputRanges, declared_ranges
@@ -68,6 +69,7 @@ def prepare(
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
     network, states = build_network(robot, traced, ranges, RANGE_STATES)
+    check_traced(network.graph, network.functions, lanes)
     samples = operand_samples(network, states)
     progress("formats")
     core = replace(core_of(lanes, options.word or WIDTHS[0]), lean=lean)

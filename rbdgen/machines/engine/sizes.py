@@ -53,20 +53,30 @@ def needed_core(
     )
 
 
-def check_least(graph: Graph, functions: Iterable[str], lanes: int) -> None:
+def check_least(graph: Graph, functions: Iterable[str], lanes: int, times: int = 1) -> None:
     """ConfigError where the programs of an engine's ``graph`` are too long on so many ``lanes``, however they are
-    scheduled."""
-    slots = least_slots(graph)
+    scheduled, and were it so many ``times`` smaller."""
+    slots = least_slots(graph) // times
     words = -(-slots // lanes)
     if words <= MOST_DEPTH:
         return
     enough = max(LANES) > lanes and slots <= MOST_DEPTH * max(LANES)
     more = f"--lanes {max(LANES)}, " if enough else ""
     raise ConfigError(
-        f"{', '.join(functions)}: {slots} products and sums are {words} words of program or more on {lanes} lanes, and "
+        f"{', '.join(functions)}: at least {slots} products and sums, {words} words of program on {lanes} lanes, and "
         f"there can be {MOST_DEPTH}; {more}fewer functions, weighted sums of second derivatives (hid, hfd), or C "
         "(rbdgen emit) would do"
     )
+
+
+def check_traced(graph: Graph, functions: Iterable[str], lanes: int) -> None:
+    """The same of a graph as it was traced, of which simplification leaves no less than a :data:`LEFT` part: what is
+    as large as that would take minutes to be simplified."""
+    check_least(graph, functions, lanes, LEFT)
+
+
+LEFT = 4
+"""By how many times at most a graph becomes smaller by simplification."""
 
 
 def least_slots(graph: Graph) -> int:
