@@ -187,11 +187,15 @@ def engines(targets: Targets) -> None:
             netlists = ["", "not simulated", ""]
         clock, running = report["clock_mhz"], report["running_clock_mhz"]
         used = [f"{r['used']:,} of {r['available']:,}" for r in report["resources"].values()]
-        reached = [clock, running, targets.at_least(clock, running)]
+        others = "; ".join(
+            f"{port} {own['reached_mhz']:g} of {own['required_mhz']:g}"
+            for port, own in report.get("clocks", {}).items()
+        )
+        reached = [clock, running, targets.at_least(clock, running), others]
         rows.append([board.name, board.part, report["engine"]["lanes"], *reached, *netlists, *used])
     if not rows:
         raise SystemExit(f"no engines in {RELEASED.name}; make bitstreams makes them")
-    head = ["board", "part", "lanes", "routed, MHz", "runs at, MHz", ""]
+    head = ["board", "part", "lanes", "routed, MHz", "runs at, MHz", "", "its PHY's"]
     head += ["tasks", "differ after synthesis and routing", ""]
     head += ["multipliers", "look-up tables", "registers", "memories"]
     section("Engines of boards with tools from PyPI, netlists simulated", head, rows, keys=1)

@@ -118,7 +118,7 @@ class BoardBuild:
             "running_clock_mhz": self.clock,
             "timing_met": self.met if routed else None,
             "pipeline_mhz": round(self.design.machine.device.megahertz, 3),
-            "clocks": self._clocks(),
+            "clocks": clocks_report(self.board, routed),
             "station": self.station.as_dict() if self.station else None,
             "attempts": [attempt.report() for attempt in self.attempts],
             "resources": resources_report(self.board, self.routed),
@@ -147,14 +147,6 @@ class BoardBuild:
         routed = self.routed
         return routed is None or (routed.achieved >= self.clock and not routed.missed(self.board))
 
-    def _clocks(self) -> dict[str, dict[str, float]]:
-        """The board's further clocks: what they need, and what routing allows."""
-        reached = self.routed.clocks if self.routed else {}
-        return {
-            port: {"required_mhz": self.board.clocks[port], "reached_mhz": round(mhz, 2)}
-            for port, mhz in reached.items()
-        }
-
     def _microseconds(self, clock: float) -> dict[str, dict[str, float]]:
         """Each function's interval and latency in µs at ``clock`` MHz."""
         design = self.design
@@ -169,6 +161,15 @@ class BoardBuild:
 
 Used = dict[str, dict[str, int | None]]
 """Of each of a board's resources, what is ``used`` and what is ``available``."""
+
+
+def clocks_report(board: Board, routed: Routed | None) -> dict[str, dict[str, float]]:
+    """A board's further clocks, as reports have them: what they need, and what routing allows."""
+    reached = routed.clocks if routed else {}
+    return {
+        port: {"required_mhz": board.clocks[port], "reached_mhz": round(mhz, 2)}
+        for port, mhz in reached.items()
+    }
 
 
 def resources_report(board: Board, routed: Routed | None) -> Used:
