@@ -116,9 +116,10 @@ class Robot:
     says what of the joints' friction counts. Joints that follow others have no part of q, v, a and τ; ConfigError for
     what cannot follow. ``setup`` says how it was made from its description, where that is known (the options of
     :class:`rbdgen.model.Setup`). ``task_frames`` and ``contacts`` are what functions compute for beside its joints, and
-    ``loops`` what closes its tree (:mod:`rbdgen.model.task_frames`); ``frames`` are links that fixed joints merged into
-    others. A body on a compound joint becomes one body for each of the joint's parts: the last one keeps the body's and
-    the joint's name, those before it have no mass and the names with _1, _2, … behind.
+    ``loops`` what closes its tree, ends of which may be ``base_frames`` (:mod:`rbdgen.model.task_frames`); ``frames``
+    are links that fixed joints merged into others. A body on a compound joint becomes one body for each of the joint's
+    parts: the last one keeps the body's and the joint's name, those before it have no mass and the names with _1, _2, …
+    behind.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Robot:
     task_frames: tuple[TaskFrame, ...] = ()
     contacts: tuple[Contact, ...] = ()
     loops: tuple[Loop, ...] = ()
+    base_frames: tuple[TaskFrame, ...] = ()
 
     def __post_init__(self) -> None:
         if type(self.gravity) is not tuple:
@@ -159,7 +161,7 @@ class Robot:
                 )
         joints = [("joint", body.joint_name, body.placement) for body in self.bodies]
         links = [("link", frame.name, frame.placement) for frame in self.frames]
-        own = [*self.task_frames, *self.loop_ends]
+        own = [*self.task_frames, *self.base_frames, *self.loop_ends]
         tasks = [("frame", frame.name, frame.placement) for frame in own]
         for kind, name, placement in (*joints, *links, *tasks):
             fault = rotation_fault(placement.rotation)
@@ -275,10 +277,12 @@ class Robot:
     def carried(self, into: Mapping[int, tuple[int, Placement]]) -> dict[str, Any]:
         """Its frames, contacts and loops by field, where bodies change: ``into`` gives each body's new number (−1: it
         is a part of the base) and the place of its frame there. Those on bodies that are not named are left out, and so
-        are tasks' frames that would no longer move, and loops between parts of one body."""
+        are tasks' frames that would no longer move, frames of the base that would, and loops between parts of one
+        body."""
         frames = [_moved(f, into) for f in self.frames if f.body in into]
         moving = {body for body, (number, _) in into.items() if number >= 0}
         tasks = [_moved(f, into) for f in self.task_frames if f.body in moving]
+        still = [_moved(f, into) for f in self.base_frames if into.get(f.body, (0,))[0] < 0]
         held = [c for c in self.contacts if c.frame.body in moving]
         contacts = [replace(c, frame=_moved(c.frame, into)) for c in held]
         loops = []
@@ -292,6 +296,7 @@ class Robot:
             "task_frames": tuple(tasks),
             "contacts": tuple(contacts),
             "loops": tuple(loops),
+            "base_frames": tuple(still),
         }
 
     @cached_property

@@ -12,7 +12,7 @@ from rbdgen.model.body import Body
 from rbdgen.model.load import load_robot
 from rbdgen.model.robot import DRY, FRICTIONS, NO_FRICTION, VISCOUS, Robot
 from rbdgen.model.task_frames import (
-    check_based,
+    check_base_frames,
     said_contacts,
     said_frames,
     said_loops,
@@ -149,7 +149,7 @@ class Setup:
         robot = with_contacts(robot, self.contact)
         if self.loop:
             robot = with_loops(robot, self.loop)
-        check_based(robot, self.frame)
+        check_base_frames(robot)
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.gravity is not None:
             robot = replace(robot, gravity=tuple(numbers_of("gravity", self.gravity)))

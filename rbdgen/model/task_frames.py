@@ -38,13 +38,13 @@ def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
     not or that does not move, for a name twice, and for numbers that are no place.
     """
     found: list[TaskFrame] = []
-    based: list[MergedLink] = []
+    based: list[TaskFrame] = []
     for key, numbers in frames.items():
         name, _, link = key.rpartition("=")
         place = _place(key, numbers)
         body, link_place = place_of(robot, "frame", link)
-        if body < 0 and name and name not in places_of(robot):
-            based.append(MergedLink(name, "", body, link_place @ place))
+        if body < 0 and name:
+            based.append(TaskFrame(name, body, link_place @ place))
         else:
             found.append(_frame(robot, "frame", name or link, link, place))
     names = [frame.name for frame in (*found, *based)]
@@ -53,24 +53,19 @@ def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
             raise ConfigError(f"frame: {short(name)} is there twice; give one NAME=LINK")
     if 6 * len(found) > MOST_ROWS:
         raise ConfigError(f"frame: at most {MOST_ROWS // 6} frames, not {len(found)}")
-    robot = replace(robot, task_frames=tuple(found), frames=(*robot.frames, *based))
+    robot = replace(robot, task_frames=tuple(found), base_frames=tuple(based))
     return _said(robot, frame=dict(frames))
 
 
-def check_based(robot: Robot, frames: Collection[str]) -> None:
-    """Of the keys of :func:`with_frames` those of the base must be held by loops: nothing else is asked of what does
-    not move. ConfigError if one is not."""
-    held = {frame.name for loop in robot.loops for frame in (loop.first, loop.second)}
-    for key in frames:
-        name, _, link = key.rpartition("=")
-        if place_of(robot, "frame", link)[0] < 0 and name not in held:
-            raise ConfigError(_still("frame", link))
-
-
-def _still(option: str, link: str) -> str:
-    """What is said of a link of the base."""
-    held = "; --loop A:B holds what NAME=LINK names on the base" if option == "frame" else ""
-    return f"{option}: link {link!r} does not move; give one that a joint moves{held}"
+def check_base_frames(robot: Robot) -> None:
+    """ConfigError for a frame of the base that no loop holds: nothing else is asked of what does not move."""
+    held = {end.name for end in robot.loop_ends}
+    for frame in robot.base_frames:
+        if frame.name not in held:
+            raise ConfigError(
+                f"frame: {short(frame.name)} is on the base, which does not move; give one that a joint moves, or hold "
+                "it by a loop (--loop A:B)"
+            )
 
 
 def with_contacts(robot: Robot, contacts: Sequence[str]) -> Robot:
@@ -104,7 +99,7 @@ def with_loops(robot: Robot, loops: Sequence[str]) -> Robot:
     there is not, for two that are fixed to the same link, and for a loop that is there twice.
     """
     given = () if tuple(loops) == (NO_LOOPS,) else loops
-    declared = {frame.name: frame for frame in robot.task_frames}
+    declared = {frame.name: frame for frame in (*robot.task_frames, *robot.base_frames)}
     known = {*declared, *places_of(robot)}
     found: list[Loop] = []
     for text in given:
@@ -210,7 +205,7 @@ def _frame(
 ) -> TaskFrame:
     body, link_place = place_of(robot, option, link, more)
     if body < 0:
-        raise ConfigError(_still(option, link))
+        raise ConfigError(f"{option}: link {link!r} does not move; give one that a joint moves")
     return TaskFrame(name, body, link_place @ place)
 
 
@@ -222,11 +217,12 @@ def _said(robot: Robot, **what: object) -> Robot:
 
 
 def said_frames(robot: Robot) -> dict[str, tuple[float, ...]]:
-    """The frames that :func:`with_frames` makes the robot's of, in the frames of their moving links."""
+    """The frames that :func:`with_frames` makes the robot's of, in those of links."""
     found = {}
-    for frame in robot.task_frames:
+    for frame in (*robot.task_frames, *robot.base_frames):
         place = frame.placement
-        key = f"{frame.name}={robot.bodies[frame.body].name}"
+        link = robot.bodies[frame.body].name if frame.body >= 0 else robot.base_name
+        key = f"{frame.name}={link}"
         found[key] = (*place.translation, *fixed_axes_angles(place.rotation))
     return found
 

@@ -73,11 +73,11 @@ def test_frames_are_read_from_text(text: str, frames: dict[str, tuple[float, ...
         (["--frame", "link8"], "frame: no link 'link8' of 'iiwa14'; did you mean 'link7'?"),
         (
             ["--frame", "base"],
-            "frame: link 'base' does not move; give one that a joint moves; --loop",
+            "frame: link 'base' does not move; give one that a joint moves",
         ),
         (
             ["--frame", "pin=base:0.4,0,0.6"],
-            "frame: link 'base' does not move; give one that a joint",
+            "frame: 'pin' is on the base, which does not move; give one that a joint moves, or hold",
         ),
         (["--frame", "link7:1,2"], "frame: of 'link7': must be x,y,z, or those and roll,pitch,yaw"),
         (["--frame", "link7:1,2,x"], "frame: must be LINK or LINK:X,Y,Z,... (several with semi"),

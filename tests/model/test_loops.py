@@ -183,9 +183,17 @@ def test_constraints_of_pinocchio_are_loops() -> None:
 
 
 def test_a_loop_may_hold_a_point_of_the_base() -> None:
-    robot = with_frames(
-        load_robot("iiwa14"), {"tip=link7": (0.0, 0.0, 0.1), "pin=base": (0.4, 0.0, 0.6)}
-    )
+    frames = {"tip=link7": (0.0, 0.0, 0.1), "pin=base": (0.4, 0.0, 0.6)}
+    robot = load_robot("iiwa14")
+    # again: a frame takes the place of the one before
+    for height in (0.5, 0.6):
+        robot = with_frames(robot, {**frames, "pin=base": (0.4, 0.0, height)})
+    robot = with_loops(robot, ["tip:pin"])
     assert [frame.name for frame in robot.task_frames] == ["tip"]
-    (loop,) = with_loops(robot, ["tip:pin"]).loops
+    (loop,) = robot.loops
     assert (loop.second.body, loop.second.placement.translation) == (-1, (0.4, 0.0, 0.6))
+    assert setup_of(robot).load("iiwa14") == robot
+    whole = Setup(frame=frames, loop=("tip:pin",)).load("iiwa14")
+    assert setup_of(whole).load("iiwa14") == whole
+    assert whole.loops == robot.loops
+    assert rerooted(load_robot("pendulum2", base="floating"), "link2").base_frames == ()
