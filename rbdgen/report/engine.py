@@ -8,7 +8,7 @@ from typing import Any
 from rbdgen.compiler import Design
 from rbdgen.machines.engine.core import intake_cycles
 from rbdgen.machines.engine.jobs import PRODUCT
-from rbdgen.machines.engine.scheduler import stored_nodes
+from rbdgen.machines.engine.placing import stored_nodes
 from rbdgen.machines.engine.special import ADDRESS_BITS, SINES
 from rbdgen.passes.expansions import SineMethod
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import STORED, WRITTEN, Core, RoomError
-from rbdgen.machines.engine.scheduler import Schedule
+from rbdgen.machines.engine.placing import Schedule
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import Work, work_of
+from rbdgen.machines.engine.placing import NoRoomError, Schedule
 from rbdgen.machines.engine.program import Program, make_program
-from rbdgen.machines.engine.scheduler import NoRoomError, Schedule, schedule, soonest
+from rbdgen.machines.engine.scheduler import schedule, soonest
 from rbdgen.machines.engine.sizes import check_least, needed_core
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.processes import on_all_cores

@@ -32,7 +32,7 @@ from rbdgen.machines.engine.core import (
     Core,
 )
 from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Value, Work
-from rbdgen.machines.engine.scheduler import Schedule, delays
+from rbdgen.machines.engine.placing import Schedule, delays
 from rbdgen.machines.engine.sizes import check_sizes, constants_of
 from rbdgen.machines.engine.special import SIGN, SINES
 

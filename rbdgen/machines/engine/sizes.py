@@ -10,7 +10,7 @@ from rbdgen.ir.graph import Graph
 from rbdgen.machines.engine.allocation import Constants, needed_words, place_constants
 from rbdgen.machines.engine.core import CIRCLING, LANES, ROOM, Core, RoomError
 from rbdgen.machines.engine.jobs import Work
-from rbdgen.machines.engine.scheduler import Schedule
+from rbdgen.machines.engine.placing import Schedule
 from rbdgen.machines.engine.special import is_special
 
 ROWS = 512

@@ -12,8 +12,9 @@ from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.jobs import work_of
 from rbdgen.machines.engine.loading import packed, routine_parts
+from rbdgen.machines.engine.placing import NoRoomError
 from rbdgen.machines.engine.program import make_program
-from rbdgen.machines.engine.scheduler import NoRoomError, least_interval, schedule
+from rbdgen.machines.engine.scheduler import least_interval, schedule
 from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
 from tests.machines.engine.mapped import mapped
 
