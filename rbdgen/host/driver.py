@@ -216,37 +216,23 @@ class Driver:
     def udp(
         cls,
         manifest: ManifestSource | Program,
-        address: str,
+        address: str | DatagramPort,
         attempts: int = DEFAULT_ATTEMPTS,
         progress: Progress = lambda done, total: None,
         seconds: float = DEFAULT_SECONDS,
         flags: str = "warn",
     ) -> Driver:
-        """The board at an IP address, ``HOST`` or ``HOST:PORT``, over Ethernet; nobody else's as long as it is used.
+        """The board at an IP address, ``HOST`` or ``HOST:PORT``, over Ethernet, or where else a port's datagrams go;
+        nobody else's as long as it is used.
 
         Options and errors as for :meth:`open`; LinkError also for an address that cannot be reached, and for a device
         that is another host's.
         """
         known, program = _known(manifest)
-        port = UdpPort(address)
-        return cls.datagrams(program or known, port, attempts, progress, seconds, flags)
-
-    @classmethod
-    def datagrams(
-        cls,
-        manifest: ManifestSource | Program,
-        port: DatagramPort,
-        attempts: int = DEFAULT_ATTEMPTS,
-        progress: Progress = lambda done, total: None,
-        seconds: float = DEFAULT_SECONDS,
-        flags: str = "warn",
-    ) -> Driver:
-        """The board that a ``port``'s datagrams go to. Options and errors as for :meth:`udp`; the port is closed where
-        there is one."""
-        known, program = _known(manifest)
         expected = known
         if program is not None:
             expected = Anyone(programs_tasks(), program.facts.engine, known.name)
+        port = UdpPort(address) if isinstance(address, str) else address
         try:
             link = connect_datagrams(port, expected, attempts, seconds)
         except LinkError:

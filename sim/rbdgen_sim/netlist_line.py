@@ -38,7 +38,7 @@ def _one_session(port: SteppedPort) -> Opener:
         if drivers and isinstance(source, Program):
             drivers[0].progress = progress
             return drivers[0].load(source)
-        drivers.append(Driver.datagrams(source, port, ATTEMPTS, progress, SECONDS))
+        drivers.append(Driver.udp(source, port, ATTEMPTS, progress, SECONDS))
         return drivers[-1]
 
     return opened

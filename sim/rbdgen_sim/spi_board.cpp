@@ -1,8 +1,8 @@
 // A board in a program: a shell with the pins clk, sck, cs_n, mosi and miso, driven as by a host's SPI bus (mode 0,
-// highest bit first), and rst, which a board's netlist has not. MODEL is the class that Verilator makes. Time passes only in transactions: a request on standard
-// input is a count and so many bytes; the answer on standard output are as many bytes that came meanwhile. The signal
-// SIGUSR1 resets the design before the next one. Arguments: cycles of clk in one of sck, the share of a half of it by
-// which each edge may be early or late, a seed.
+// highest bit first), and rst, which a board's netlist has not. MODEL is the class that Verilator makes. Time passes
+// only in transactions: a request on standard input is a count and so many bytes; the answer on standard output are as
+// many bytes that came meanwhile. The signal SIGUSR1 resets the design before the next one. Arguments: cycles of clk in
+// one of sck, the share of a half of it by which each edge may be early or late, a seed.
 
 #include MODEL_HEADER
 #include "verilated.h"
@@ -27,6 +27,7 @@ void ask_reset(int) { reset_asked = 1; }
 
 bool read_all(void* into, std::size_t size) { return std::fread(into, 1, size, stdin) == size; }
 
+// The first where a model has such a pin, the second where it has none.
 template <class Model>
 auto set_reset(Model& top, bool level, int) -> decltype(top.rst, void()) {
     top.rst = level;

@@ -1,6 +1,6 @@
-// A board on Ethernet in a program: datagrams on one side, the RTL's GMII or a netlist's RGMII on the other. What is sent to the board becomes
-// a frame of its sender; what the board sends goes to whom it is addressed. The program answers the board's ARP requests
-// for any address. MODEL is the class that Verilator makes.
+// A board on Ethernet in a program: datagrams on one side, the RTL's GMII or a netlist's RGMII on the other. What is
+// sent to the board becomes a frame of its sender; what the board sends goes to whom it is addressed. The program
+// answers the board's ARP requests for any address. MODEL is the class that Verilator makes.
 //
 // Datagrams come and go by a UDP socket on the loopback: the first line of output is its port, the last the cycles that
 // were simulated. Or, where the port is -1, by input and output, in simulated time: "s", a length (4 bytes) and that many

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from rbdgen.workbench import Verified, built_manifest
 from rbdgen_boards.board import Board, get_board
 from rbdgen_boards.ecp5 import Ecp5
 from rbdgen_boards.flow import Clocking, Flow, Progress, Request, Routed
-from rbdgen_boards.flows import FLOWS
+from rbdgen_boards.flows import FLOWS, obstacle
 from rbdgen_boards.models.netlist_verilog import netlist_verilog
 from rbdgen_boards.synthesis import (
     AFTER_SYNTHESIS,
@@ -219,6 +220,12 @@ REFUSED = {
 }
 """Boards whose netlists are not simulated, and why."""
 ABLE = "leave --verify out, or take one of "
+
+
+def test_streams_into_a_system_reach_no_pins() -> None:
+    assert obstacle(BOARD) is None
+    said = obstacle(replace(BOARD, shell="axi"))
+    assert said == "has no link by which tasks reach a netlist's pins here"
 
 
 @pytest.mark.parametrize("board", REFUSED)
