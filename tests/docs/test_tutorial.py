@@ -6,14 +6,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import resource
 import shlex
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import few
+from tests.patience import Wait
 from tests.project.environments import Environment, build, environment
 
 ROOT = Path(__file__).parents[2]
@@ -57,12 +56,6 @@ def test_a_reader_is_told_what_to_install_before_it_is_needed() -> None:
     assert PAGE.index("A submodule is") < PAGE.index("submodule  var mult")
 
 
-def spent() -> float:
-    """Seconds of processors that all commands so far have taken, with the programs that they started."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def test_every_command_says_how_long_it_takes() -> None:
     assert len(COMMANDS) >= 6
     assert [line for line in COMMANDS if not re.search(r"  # \d+ s$", line)] == []
@@ -74,13 +67,9 @@ def test_commands_pass_in_the_time_that_they_state(line: str, installed: Environ
     command, seconds = line.split("  # ")
     words = shlex.split(command)
     assert words[0] == "rbdgen"
-    started = time.monotonic(), spent()
+    wait = Wait()
     done = installed.run(*words)
-    took = time.monotonic() - started[0]
-    if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # others work on this machine: what the command itself needs of its processors counts, which are up to twice
-        # as slow where they share caches and cores
-        took = min(took, (spent() - started[1]) / 2)
+    took = wait.seconds()
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     shown = [table for table in TABLES if table.splitlines()[0] in done.stdout.splitlines()]

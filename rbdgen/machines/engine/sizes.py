@@ -76,7 +76,8 @@ def check_traced(graph: Graph, functions: Iterable[str], lanes: int) -> None:
 
 
 LEFT = 4
-"""By how many times at most a graph becomes smaller by simplification."""
+"""By how many times at most a graph becomes smaller by simplification: by 1.2 to 2.1 times in second derivatives and
+others of arms, a quadruped and a humanoid."""
 
 
 def least_slots(graph: Graph) -> int:
