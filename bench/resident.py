@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from figures import ROBOTS as PUBLIC
 from figures import Part, Targets, arguments, measure, parse, section
@@ -196,31 +198,41 @@ class Counted:
         self.transport.close()
 
 
+WRITTEN = ["parameters", "bytes sent", "bytes back", "waits", "ms at 3 Mbaud, by bytes", ""]
+"""Columns of what a change of parameters takes."""
+
+
+def changed(
+    targets: Targets, name: str, setup: Setup, options: Options, change: Callable[[Driver], None]
+) -> list[Any]:
+    """A robot, the parameters of its program, and the bytes, waits and time of a ``change`` of some."""
+    program = compile_program(setup.load(name), options, ENGINE)
+    counted = Counted(EmulatedEngine(ENGINE))
+    device = Driver.open(program, counted)
+    counted.out = counted.back = counted.waits = 0
+    change(device)
+    milliseconds = 1e3 * max(counted.out, counted.back) * SYMBOL_BITS / BAUD
+    verdict = targets.at_most(milliseconds, PAYLOAD_MS) if name == MAIN else ""
+    counts = [len(program.manifest.tasks.parameters), counted.out, counted.back, counted.waits]
+    return [name, *counts, round(milliseconds, 2), verdict]
+
+
 def payloads(targets: Targets, args: argparse.Namespace) -> None:
-    """Bytes and seconds of another payload, of a program of all seven functions."""
-    rows = []
+    """Bytes and seconds of another payload, of a program of all seven functions; and of another place of a frame."""
+    rows, moved = [], []
     for name in ROBOTS:
-        robot = Setup(payload={load_robot(name).bodies[-1].name: (1.0, 0.0, 0.0, 0.1)}).load(name)
+        link = load_robot(name).bodies[-1].name
+        loaded = Setup(payload={link: (1.0, 0.0, 0.0, 0.1)})
         options = Options(functions=common(), machine="engine", calibratable=True)
-        program = compile_program(robot, options, ENGINE)
-        counted = Counted(EmulatedEngine(ENGINE))
-        device = Driver.open(program, counted)
-        counted.out = counted.back = counted.waits = 0
-        device.payload(robot.bodies[-1].name, 0.5, (0.0, 0.05, 0.05))
-        milliseconds = 1e3 * max(counted.out, counted.back) * SYMBOL_BITS / BAUD
-        verdict = targets.at_most(milliseconds, PAYLOAD_MS) if name == MAIN else ""
-        counts = [len(program.manifest.tasks.parameters), counted.out, counted.back, counted.waits]
-        rows.append([name, *counts, round(milliseconds, 2), verdict])
-    head = [
-        "robot",
-        "parameters",
-        "bytes sent",
-        "bytes back",
-        "waits",
-        "ms at 3 Mbaud, by bytes",
-        "",
-    ]
+        carry = partial(Driver.payload, link=link, mass=0.5, com=(0.0, 0.05, 0.05))
+        rows.append(changed(targets, name, loaded, options, carry))
+        framed = Setup(frame={f"tip={link}": (0.0, 0.0, 0.2)})
+        options = Options(functions=("id", "fk", "jac"), machine="engine", movable_frames=True)
+        put = partial(Driver.frame, name="tip", position=(0.05, 0.0, 0.1))
+        moved.append(changed(targets, name, framed, options, put))
+    head = ["robot", *WRITTEN]
     section("Another payload on the last link, of all seven functions", head, rows, keys=1)
+    section("Another place of a frame on the last link, of id, fk and jac", head, moved, keys=1)
 
 
 def shells(targets: Targets, args: argparse.Namespace) -> None:

@@ -134,13 +134,16 @@ def bodies_of(
     return Kinematics(robot, joints, own, LOCAL, enter)
 
 
-def body_damping(found: Sequence[Carrier], damping: float) -> Entries:
+def body_damping(found: Sequence[Carrier], damping: float, enter: Enter) -> Entries:
     """Entries (i, j), i ≥ j, of δ X⁻¹ X⁻ᵀ of all frames."""
     entries: Entries = {}
     if damping == 0.0:
         return entries
     for k, carrier in enumerate(found):
-        for i, row in enumerate(carrier.damping(damping)):
+        # where frames can be moved it is no constant
+        with enter("Fx", carrier.body):
+            rows = carrier.damping(damping)
+        for i, row in enumerate(rows):
             for j in range(i + 1):
                 entries[SPATIAL * k + i, SPATIAL * k + j] = row[j]
     return entries

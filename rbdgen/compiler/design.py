@@ -83,6 +83,7 @@ class Design:
             ("base", "moving_base"),
             ("inverse", "with_inverse"),
             ("cal", "calibratable"),
+            ("frames", "movable_frames"),
         )
         return "_".join(
             [

@@ -176,7 +176,7 @@ def factored_rows(
             (carrier,) = carriers(robot, found.joints, frames, found.reference, found.enter)
             bodies = bodies_of(robot, found.joints, frames, found.enter)
             own = rows_of(bodies, [contact.axes])
-            added = body_damping([carrier], damping)
+            added = body_damping([carrier], damping, found.enter)
         for (i, j), x in added.items():
             entries[len(rows) + i, len(rows) + j] = x
         rows += own

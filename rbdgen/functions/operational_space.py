@@ -121,7 +121,7 @@ def carried(
     found = carriers(robot, joints, frames, reference, enter)
     bodies = bodies_of(robot, joints, frames, enter)
     rows = rows_of(bodies, [range(SPATIAL)] * len(frames))
-    space = OperationalSpace(along, factors, rows, body_damping(found, damping), enter)
+    space = OperationalSpace(along, factors, rows, body_damping(found, damping, enter), enter)
     return CarriedSpace(space, found, enter)
 
 

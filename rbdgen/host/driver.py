@@ -25,6 +25,7 @@ from rbdgen.host.held import Held
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, programs_tasks
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.payloads import Payloads
+from rbdgen.host.places import place_parameters
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.register_link import RegisterLink
 from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
@@ -34,6 +35,7 @@ from rbdgen.host.udp import DatagramLink, DatagramPort, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
+from rbdgen.spatial import IDENTITY3
 
 
 @dataclass(frozen=True)
@@ -378,6 +380,20 @@ class Driver:
         carried = self.payloads.with_payload(link, mass, com, moments)
         self._load_parameters(self.payloads.changed(carried))
         self.payloads.carried = carried
+
+    def frame(
+        self,
+        name: str,
+        position: Sequence[float],
+        rotation: Sequence[Sequence[float]] | np.ndarray = IDENTITY3,
+    ) -> None:
+        """Where a frame is on its link from now on: its origin there (3, m), and its axes, which are the columns of
+        ``rotation`` (3, 3).
+
+        ConfigError for a frame that there is not or that is built in, for a place farther from the link than the frame
+        was made for, and for what is no place; LinkError where a parameter was lost.
+        """
+        self._load_parameters(place_parameters(self.manifest.movable, name, position, rotation))
 
     def _load_parameters(self, values: Mapping[str, float]) -> None:
         """Load parameters by name."""

@@ -16,7 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rbdgen.errors import ConfigError, short
+from rbdgen.host.places import MovablePlace
 from rbdgen.ir.number_formats import Format
 from rbdgen.operands import UNIT_VECTORS
 from rbdgen.protocol.directory import Extent
@@ -110,6 +113,7 @@ def check_consistency(content: Mapping[str, Any], tasks: TaskFormat) -> None:
     for k, parameter in enumerate(content["parameters"]):
         _check_limits(f"parameters[{k}]", parameter)
     _check_payloads(content)
+    _check_movable(content)
     _check_places(content, tasks)
     _check_same("", content, stream_keys(tasks))
     if not tasks.parameters and "loading" in content:
@@ -125,6 +129,15 @@ def _check_payloads(content: Mapping[str, Any]) -> None:
         for name in own:
             if name not in known:
                 raise must_be(f"payloads.{short(link)}", "of parameters that there are", name)
+
+
+def _check_movable(content: Mapping[str, Any]) -> None:
+    """That frames whose places are parameters are known."""
+    known = content.get("movable", {})
+    for k, parameter in enumerate(content["parameters"]):
+        frame = parameter.get("frame")
+        if frame is not None and frame not in known:
+            raise must_be(f"parameters[{k}].frame", f"one of {', '.join(known) or 'none'}", frame)
 
 
 def _check_same(path: str, content: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
@@ -319,7 +332,7 @@ class Manifest:
     of vectors by name, and for each function its vectors, the golden function of the same results, what it is in a few
     words, and where its operand and result words belong, in their order. ``digest`` is of its Verilog, or of the
     ``program`` that it is; ``nominal`` are values of parameters by name, ``payloads`` what links' loads add to them,
-    and ``carried`` the loads that these values are with."""
+    ``carried`` the loads that these values are with, and ``movable`` the frames whose places can be loaded."""
 
     name: str
     robot: str
@@ -338,6 +351,7 @@ class Manifest:
     nominal: Mapping[str, float] = field(default_factory=dict)
     payloads: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     carried: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    movable: Mapping[str, MovablePlace] = field(default_factory=dict)
 
 
 ManifestSource = Manifest | Path | str
@@ -437,7 +451,16 @@ def _read(content: Mapping[str, Any]) -> Manifest:
         {p["name"]: p["nominal"] for p in content["parameters"]},
         content.get("payloads", {}),
         content["setup"].get("payload", {}),
+        {frame: _movable(content, frame) for frame in content.get("movable", {})},
     )
+
+
+def _movable(content: Mapping[str, Any], frame: str) -> MovablePlace:
+    """A frame whose place can be loaded."""
+    own = content["movable"][frame]
+    named = {p["entry"]: p["name"] for p in content["parameters"] if p.get("frame") == frame}
+    origin, rotation = np.array(own["origin"]), np.array(own["rotation"])
+    return MovablePlace(own["link"], origin, rotation, own["reach"], named)
 
 
 OF_PROGRAM = ("engine", "parameter", "parameter_step")

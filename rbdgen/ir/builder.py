@@ -8,7 +8,7 @@ all of these for free. Simplifications that depend on ranges or use counts are p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rbdgen.ir.graph import INPUT_OWNER, Graph, Index, MatrixProduct, Node
@@ -324,8 +324,9 @@ class Builder:
         """Any operation by its name, simplified."""
         return OPERATIONS[op].made(self, args, attr)
 
-    def graph(self, outputs: dict[str, int]) -> Graph:
-        """The graph of ``outputs``: nodes that no result needs are left out; operands are all kept."""
+    def graph(self, outputs: dict[str, int], spared: Collection[str] = ()) -> Graph:
+        """The graph of ``outputs``: nodes that no result needs are left out; operands are all kept but for those of
+        these ``spared`` names."""
         live = set(outputs.values())
         for i in reversed(range(len(self.nodes))):
             if i in live:
@@ -333,7 +334,7 @@ class Builder:
         number: dict[int, int] = {}
         nodes: list[Node] = []
         for i, node in enumerate(self.nodes):
-            if i in live or node.is_input:
+            if i in live or (node.is_input and node.attr not in spared):
                 number[i] = len(nodes)
                 args = tuple([number[a] for a in node.args])
                 # most nodes stay as they are, and making one takes time

@@ -5,6 +5,7 @@ Plain frozen data; :mod:`rbdgen.model.robot` makes a tree of it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -29,6 +30,12 @@ class Placement:
             object.__setattr__(self, "rotation", constant_matrix(self.rotation))
         if type(self.translation) is not tuple:
             object.__setattr__(self, "translation", constant_vector(self.translation))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is made of numbers, and not of expressions or batches of values."""
+        entries = (*self.translation, *itertools.chain(*self.rotation))
+        return all(isinstance(x, (int, float)) for x in entries)
 
     def __matmul__(self, other: Placement) -> Placement:
         """Composition: first ``other`` (inner), then ``self`` (outer)."""

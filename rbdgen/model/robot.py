@@ -164,6 +164,9 @@ class Robot:
         own = [*self.task_frames, *self.base_frames, *self.loop_ends]
         tasks = [("frame", frame.name, frame.placement) for frame in own]
         for kind, name, placement in (*joints, *links, *tasks):
+            # in traced text places of frames may be expressions as well
+            if not placement.is_constant:
+                continue
             fault = rotation_fault(placement.rotation)
             if not all(map(math.isfinite, placement.translation)):
                 fault = f"has a translation that is not finite: {placement.translation}"

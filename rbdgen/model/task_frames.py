@@ -57,6 +57,26 @@ def with_frames(robot: Robot, frames: Mapping[str, Sequence[float]]) -> Robot:
     return _said(robot, frame=dict(frames))
 
 
+def with_places(robot: Robot, places: Mapping[str, Placement]) -> Robot:
+    """``robot`` with declared frames, and contacts at them, at other ``places`` in their bodies' frames, by name."""
+
+    def put(frame: TaskFrame) -> TaskFrame:
+        return replace(frame, placement=places.get(frame.name, frame.placement))
+
+    frames = tuple(map(put, robot.task_frames))
+    contacts = tuple(replace(c, frame=put(c.frame)) for c in robot.contacts)
+    return replace(robot, task_frames=frames, contacts=contacts)
+
+
+def frame_links(robot: Robot) -> dict[str, str]:
+    """By frame the link that it was given on: as the setup says, else that of its body."""
+    found = {}
+    for key in (robot.setup or {}).get("frame") or said_frames(robot):
+        name, _, link = key.rpartition("=")
+        found[name or link] = link
+    return found
+
+
 def check_base_frames(robot: Robot) -> None:
     """ConfigError for a frame of the base that no loop holds: nothing else is asked of what does not move."""
     held = {end.name for end in robot.loop_ends}

@@ -235,6 +235,8 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
     for p, w in zip(design.network.parameters, design.tasks.parameters, strict=True):
         body = design.robot.bodies[p.body]
         place = {"name": p.word.name, "link": body.name, "entry": p.entry}
+        if p.frame:
+            place["frame"] = p.frame
         limits = {"nominal": p.nominal, "lower": p.word.lower, "upper": p.word.upper}
         entries.append(place | limits | {"codes": list(w.codes)} | _format(w.format))
     return entries
@@ -243,13 +245,30 @@ def _parameter_entries(design: Design) -> list[dict[str, Any]]:
 def _payloads(design: Design) -> dict[str, Any]:
     """What payloads add to parameters, of a design that has some."""
     calibration = design.network.calibration
-    if calibration is None:
+    if calibration is None or not calibration.calibratable:
         return {}
     loaded = {p.word.name for p in design.network.parameters}
     effects = {}
     for link, own in calibration.payloads().items():
         effects[link] = {name: row for name, row in own.items() if name in loaded}
     return {"payloads": effects}
+
+
+def _movable(design: Design) -> dict[str, Any]:
+    """Where links are on which frames can be put elsewhere, of a design that has some."""
+    calibration = design.network.calibration
+    if calibration is None or not calibration.movable:
+        return {}
+    found = {}
+    for own in calibration.movable:
+        place = calibration.frames.link_frames[own.frame.body] @ own.place
+        found[own.frame.name] = {
+            "link": own.link,
+            "origin": [*place.translation],
+            "rotation": [[*row] for row in place.rotation],
+            "reach": own.reach,
+        }
+    return {"movable": found}
 
 
 def _tree(robot: Robot) -> list[dict[str, Any]]:
@@ -312,6 +331,7 @@ def manifest(
         "functions": {name: _function_entry(design, name) for name in tasks.functions},
         "parameters": _parameter_entries(design),
         **_payloads(design),
+        **_movable(design),
         **stream_keys(tasks),
         "ii_cycles": design.ii,
         "clock_mhz": round(design.machine.device.megahertz, 3),

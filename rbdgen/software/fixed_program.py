@@ -26,9 +26,9 @@ from rbdgen.software.program import (
     record_of,
     result_arrays,
 )
-from rbdgen.tracing.calibration import PARAMETERS
 from rbdgen.tracing.execute import begin_operands, feedback
 from rbdgen.tracing.network import PREFIX
+from rbdgen.tracing.parameters import PARAMETERS
 
 HANDED = "handed"
 """The array of what one pass hands to the next."""

@@ -16,7 +16,7 @@ from rbdgen.software.composition import library_name
 from rbdgen.software.fixed_program import FixedProgram
 from rbdgen.software.kernel import Kernel
 from rbdgen.software.program import Array, Program
-from rbdgen.tracing.calibration import PARAMETERS
+from rbdgen.tracing.parameters import PARAMETERS
 
 FLAGS = (
     "-std=c99",

@@ -12,8 +12,8 @@ import numpy as np
 from rbdgen.functions.record import Function
 from rbdgen.ir.graph import Graph
 from rbdgen.protocol.entries import mirrored
-from rbdgen.tracing.calibration import PARAMETERS
 from rbdgen.tracing.network import Network
+from rbdgen.tracing.parameters import PARAMETERS
 
 Place = tuple[str, int]
 """An array's name, and the number of an entry in C order."""
@@ -99,7 +99,7 @@ def operand_arrays(network: Network, function: str) -> tuple[Array, ...]:
         quantity = network.options.quantities[name]
         arrays.append(Array(name, quantity.size(network.robot), quantity.text))
     if network.parameters:
-        arrays.append(Array(PARAMETERS, (len(network.parameters),), "inertial parameters"))
+        arrays.append(Array(PARAMETERS, (len(network.parameters),), "parameters that are loaded"))
     return tuple(arrays)
 
 

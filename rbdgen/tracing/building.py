@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from rbdgen.algo.chain import check_serial
-from rbdgen.errors import UnsupportedError
+from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions.algorithms import KINDS, chosen, usual
 from rbdgen.functions.quantities import States
 from rbdgen.functions.record import Need
@@ -17,7 +17,7 @@ from rbdgen.ir.programs import Programs, cone
 from rbdgen.model.ranges import InputRanges, declared_ranges
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.identifiers import sanitize
-from rbdgen.tracing.calibration import make_calibration
+from rbdgen.tracing.calibration import Calibration, make_calibration
 from rbdgen.tracing.construction import Construction
 from rbdgen.tracing.equivalent import equivalent
 from rbdgen.tracing.execute import float_passes
@@ -43,7 +43,8 @@ def build_network(
 
     ``ranges`` are the declared input ranges (default: the robot's own); ``count`` states come from the options' seed.
     ``software``: for a processor, as exact as float64 at any operands, with products of large matrices as a whole.
-    UnsupportedError for a function, a choice of algorithms or a robot that cannot be generated.
+    UnsupportedError for a function, a choice of algorithms or a robot that cannot be generated; ConfigError for
+    parameters that could be loaded for no function.
     """
     options = options or TraceOptions()
     check_options(robot, options)
@@ -51,8 +52,10 @@ def build_network(
     seed = options.seed
     links = sanitize([b.name for b in robot.bodies])
     calibration = None
-    if options.calibratable:
-        calibration = make_calibration(robot, links, seed)
+    if options.calibratable or options.movable_frames:
+        calibration = make_calibration(
+            robot, links, seed, options.calibratable, options.movable_frames
+        )
     frames = calibration.frames if calibration else equivalent(robot)
     states = make_samples(robot, frames.robot, ranges, options, calibration, count, seed)
     torques = torque_limits(options.ranges, ranges.tau_max, states.tau)
@@ -72,8 +75,9 @@ def build_network(
     built = Construction(robot, frames, calibration, options, words, states, software)
     trace(built)
     graph = _traced_graph(built)
-    # parameters that no function needs are not loaded
     parameters = tuple(n for n in built.parameters if n in graph.inputs)
+    if calibration is not None:
+        _check_loaded(calibration, graph, options)
     network = Network(
         robot,
         options,
@@ -90,6 +94,23 @@ def build_network(
     return network, states
 
 
+def _check_loaded(calibration: Calibration, graph: Graph, options: TraceOptions) -> None:
+    """ConfigError where parameters can be loaded that no function looks at."""
+    needed = {graph.nodes[i].attr for i in cone(graph, graph.outputs) if graph.nodes[i].is_input}
+    inertial = {p.word.name for p in calibration.parameters if not p.frame}
+    placed = {p.word.name for p in calibration.parameters if p.frame}
+    asked = {
+        "calibratable": (inertial, "what links weigh", "id"),
+        "movable_frames": (placed, "where frames are", "fk"),
+    }
+    for option, (names, what, example) in asked.items():
+        if names and not names & needed:
+            raise ConfigError(
+                f"{option} and functions: {option} loads {what}, on which none of {', '.join(options.functions)} "
+                f"depends; add a function such as {example}, or leave {option} out"
+            )
+
+
 def _traced_graph(built: Construction) -> Graph:
     """The graph of what leaves by an exit."""
     needed: set[str] = set()
@@ -97,7 +118,7 @@ def _traced_graph(built: Construction) -> Graph:
         needed.update(e.results)
     outputs = {name: i for name, i in built.outputs.items() if name in needed}
     outputs |= built.builder.sides
-    graph = built.builder.graph(outputs)
+    graph = built.builder.graph(outputs, spared=built.places)
     _check_owned(graph)
     return graph
 

@@ -1,10 +1,11 @@
-"""Inertial parameters that are loaded instead of built in: which there are, their ranges, and their values for a robot.
+"""Parameters that are loaded instead of built in: which there are, their ranges, and their values for a robot.
 
 A calibratable accelerator keeps the parameters of the equivalent robot in registers: for each body the entries of its
 pseudo-inertia that regrouping leaves, in the frames that were chosen for the robot it was generated for, and the
 rotors' inertias of its joint where it has some. What the file says is what the registers hold after a reset. Any robot
 that differs only in its links' masses, centres of mass and inertias, and in its rotors', has values for the same
-parameters; they are linear in them.
+parameters; they are linear in them. Beside them, or alone, places of frames are parameters
+(:mod:`rbdgen.tracing.loaded_frames`).
 """
 
 from __future__ import annotations
@@ -23,33 +24,27 @@ from rbdgen.payloads import ENTRIES, payload_inertia
 from rbdgen.protocol.identifiers import sanitize
 from rbdgen.spatial import Scalar
 from rbdgen.tracing.equivalent import EquivalentRobot, equivalent, kept_in_place, regrouped
+from rbdgen.tracing.loaded_frames import (
+    MovableFrame,
+    find_movable,
+    moved_robot,
+    place_parameters,
+    placed,
+    placed_values,
+)
+from rbdgen.tracing.parameters import PARAMETERS, VARIATIONS, Parameter, ParameterSet
 from rbdgen.tracing.words import Word
 
 ROTORS = tuple(f"r{k}" for k in range(6))
 """The rotors' inertias of a body's joint by degree of freedom."""
-PARAMETERS = "parameters"
-"""The vector that they are entries of."""
 TOLERANCE = 0.2
 """By how much a calibrated link may differ: its mass, its extent in any direction, its centre of mass in units of its
 radius of gyration, and the rotors of its joint. What it carries by the robot's setup may be anything that is no heavier
 and no farther from the link's origin, or nothing."""
-VARIATIONS = 64
-"""Robots that differ so, by which ranges are found."""
 HEADROOM = 1.25
-"""Over the largest distance of these from the robot that was given."""
+"""Over the largest distance of robots that differ so from the one that was given."""
 ROUNDING = 1e-12
 """What a payload of 1 kg, or of 1 kg·m², adds to a parameter at least, if anything."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter: its ``word`` (vector ``parameters``, declared range), the body and entry that it is, and its
-    ``nominal`` value."""
-
-    word: Word
-    body: int
-    entry: str
-    nominal: float
 
 
 BodyEntry = tuple[int, str]
@@ -110,42 +105,48 @@ def _varied(pseudo: np.ndarray, stretch: np.ndarray, shift: np.ndarray) -> np.nd
 
 @dataclass(frozen=True)
 class Calibration:
-    """The parameters of a robot's calibratable accelerator, and ``variations`` (k, n) of them to find ranges by;
-    the first is the robot's own."""
+    """The parameters of an accelerator of ``robot``: those of its links if it is ``calibratable``, behind them those of
+    places, of frames that are ``movable``; and ``variations`` (k, n) of them to find ranges by, of which the first
+    is the robot's own."""
 
     robot: Robot
     frames: EquivalentRobot
+    calibratable: bool
+    movable: tuple[MovableFrame, ...]
     parameters: tuple[Parameter, ...]
     variations: np.ndarray
 
+    @property
+    def _of_links(self) -> list[Parameter]:
+        """The parameters of links."""
+        return [p for p in self.parameters if not p.frame]
+
+    @property
+    def _entries(self) -> list[BodyEntry]:
+        """What these are."""
+        return [(p.body, p.entry) for p in self._of_links]
+
     def values(self, robot: Robot) -> np.ndarray:
-        """The parameters' values (n,) for ``robot``. ConfigError where more than links' and rotors' inertias differ."""
-        for mine, other in zip(self.robot.bodies, robot.bodies, strict=False):
-            loaded = replace(mine, inertia=other.inertia, limits=other.limits)
-            # a rotor has a parameter only where the robot that hardware was made for has one
-            if _turning(mine) == _turning(other):
-                loaded = replace(loaded, armature=other.armature)
-            if loaded != other:
-                raise ConfigError(
-                    f"robot {robot.name!r}: joint {other.joint_name!r} must be as in {self.robot.name!r}; only masses, "
-                    "centres of mass and inertias can be calibrated, and rotors' where there are some"
-                )
-        as_many = len(self.robot.bodies) == len(robot.bodies)
-        if not as_many or self.robot.gravity != robot.gravity:
-            raise ConfigError(
-                f"robot {robot.name!r}: must have the joints and the gravity of {self.robot.name!r}"
-            )
-        entries = [(p.body, p.entry) for p in self.parameters]
-        return _values(robot, self.frames, entries)
+        """The parameters' values (n,) for ``robot``. ConfigError where more than can be loaded differs."""
+        if self.calibratable:
+            _check_calibrated(self.robot, robot)
+        own = _values(robot, self.frames, self._entries)
+        return np.concatenate([own, placed_values(robot, self.frames, self.movable)])
+
+    def varied(self, rng: np.random.Generator) -> Robot:
+        """A robot that can be loaded."""
+        robot = varied_robot(self.robot, rng) if self.calibratable else self.robot
+        return moved_robot(robot, rng) if self.movable else robot
 
     def payloads(self) -> dict[str, dict[str, list[float]]]:
         """By link and parameter what each entry of the pseudo-inertia of a payload on that link, in its frame, adds to
         the parameter, in the order of :data:`rbdgen.payloads.ENTRIES`. Links that no joint moves are left out, and
         parameters to which nothing is added."""
-        robot = self.robot
-        entries = [(p.body, p.entry) for p in self.parameters]
+        robot, entries = self.robot, self._entries
         nominal = _values(robot, self.frames, entries)
-        found = {}
+        found: dict[str, dict[str, list[float]]] = {}
+        if not self.calibratable:
+            return found
         for link, (i, place) in places_of(robot).items():
             if i < 0:
                 continue
@@ -161,16 +162,27 @@ class Calibration:
             effects = np.column_stack(columns)
             # what rounding leaves of a difference is nothing
             effects[np.abs(effects) < ROUNDING] = 0.0
-            own = zip(self.parameters, effects, strict=True)
+            own = zip(self._of_links, effects, strict=True)
             found[link] = {
                 p.word.name: [float(f"{x:.12g}") for x in row] for p, row in own if row.any()
             }
         return found
 
     def applied(self, values: Sequence[Scalar]) -> Robot:
-        """The equivalent robot with these scalars for parameters; all other entries are zero."""
+        """The equivalent robot with these scalars for parameters."""
+        robot = self._loaded(values) if self.calibratable else self.frames.robot
+        return self.moved(robot, values)
+
+    def moved(self, robot: Robot, values: Sequence[Scalar]) -> Robot:
+        """``robot``, in the equivalent one's frames, with those of these scalars that are places for its frames'."""
+        places = values[len(self._of_links) :]
+        return placed(robot, self.movable, places) if self.movable else robot
+
+    def _loaded(self, values: Sequence[Scalar]) -> Robot:
+        """The equivalent robot with these scalars for its links' parameters; all other entries are zero."""
         given: dict[int, dict[str, Scalar]] = defaultdict(dict)
-        for p, x in zip(self.parameters, values, strict=True):
+        # parameters of places are behind these
+        for p, x in zip(self._of_links, values, strict=False):
             given[p.body][p.entry] = x
         bodies = []
         for i, body in enumerate(self.frames.robot.bodies):
@@ -185,6 +197,25 @@ class Calibration:
             rotors = tuple(given[i].get(ROTORS[k], 0.0) for k in range(len(body.armature)))
             bodies.append(replace(body, inertia=inertia, armature=rotors))
         return replace(self.frames.robot, bodies=tuple(bodies))
+
+
+def _check_calibrated(nominal: Robot, robot: Robot) -> None:
+    """ConfigError where more than links' and rotors' inertias differ."""
+    for mine, other in zip(nominal.bodies, robot.bodies, strict=False):
+        loaded = replace(mine, inertia=other.inertia, limits=other.limits)
+        # a rotor has a parameter only where the robot that hardware was made for has one
+        if _turning(mine) == _turning(other):
+            loaded = replace(loaded, armature=other.armature)
+        if loaded != other:
+            raise ConfigError(
+                f"robot {robot.name!r}: joint {other.joint_name!r} must be as in {nominal.name!r}; only masses, "
+                "centres of mass and inertias can be calibrated, and rotors' where there are some"
+            )
+    as_many = len(nominal.bodies) == len(robot.bodies)
+    if not as_many or nominal.gravity != robot.gravity:
+        raise ConfigError(
+            f"robot {robot.name!r}: must have the joints and the gravity of {nominal.name!r}"
+        )
 
 
 def _turning(body: Body) -> list[bool]:
@@ -246,9 +277,33 @@ def _left_entries(cheap: Robot) -> list[BodyEntry]:
     return entries
 
 
-def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calibration:
-    """The parameters of ``robot``; ``links`` gives each body's legal identifier by name."""
+def make_calibration(
+    robot: Robot,
+    links: Mapping[str, str],
+    seed: int,
+    calibratable: bool = True,
+    movable_frames: bool = False,
+) -> Calibration:
+    """The parameters of ``robot``: of its links and of places of its frames; ``links`` gives each body's legal
+    identifier by name. UnsupportedError where there is no frame to be moved."""
     frames = equivalent(robot)
+    movable = find_movable(robot) if movable_frames else ()
+    inertial = moved = ParameterSet()
+    if calibratable:
+        inertial = _link_parameters(robot, frames, links, seed)
+    if movable:
+        moved = place_parameters(robot, frames, movable, seed)
+    parameters = []
+    for k, p in enumerate((*inertial.parameters, *moved.parameters)):
+        parameters.append(replace(p, word=replace(p.word, index=(k,))))
+    variations = np.hstack([inertial.variations, moved.variations])
+    return Calibration(robot, frames, calibratable, movable, tuple(parameters), variations)
+
+
+def _link_parameters(
+    robot: Robot, frames: EquivalentRobot, links: Mapping[str, str], seed: int
+) -> ParameterSet:
+    """The parameters of links and rotors."""
     entries = _left_entries(frames.robot)
     nominal = _values(robot, frames, entries)
     rng = np.random.default_rng(seed)
@@ -270,7 +325,6 @@ def make_calibration(robot: Robot, links: Mapping[str, str], seed: int) -> Calib
         value = float(nominal[k])
         distance = float(reach[k])
         name = f"p_{links[robot.bodies[body].name]}_{entry}"
-        index = (len(parameters),)
-        word = Word(name, PARAMETERS, index, value - distance, value + distance)
+        word = Word(name, PARAMETERS, (), value - distance, value + distance)
         parameters.append(Parameter(word, body, entry, value))
-    return Calibration(robot, frames, tuple(parameters), varied[:, moves])
+    return ParameterSet(tuple(parameters), varied[:, moves])

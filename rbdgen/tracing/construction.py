@@ -50,11 +50,16 @@ class Construction:
         self.software = software
         self.builder = Builder(whole_from=WHOLE_PRODUCT if software else None)
         self.cheap = frames.robot
+        self.whole = frames.whole
         self.parameters: tuple[str, ...] = ()
+        self.places: frozenset[str] = frozenset()
+        """The parameters that say where frames are, of which only those are loaded that a function needs."""
         if calibration is not None:
             self.parameters = tuple(p.word.name for p in calibration.parameters)
+            self.places = frozenset(p.word.name for p in calibration.parameters if p.frame)
             inputs = [self._input(name) for name in self.parameters]
             self.cheap = calibration.applied(inputs)
+            self.whole = calibration.moved(frames.whole, inputs)
         self.operands: dict[str, str] = {}
         self.outputs: dict[str, int] = {}
         self.results: dict[str, tuple[Word, ...]] = {}

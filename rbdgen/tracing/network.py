@@ -28,7 +28,8 @@ from rbdgen.ir.graph import Graph, MatrixProduct
 from rbdgen.ir.programs import Exit, Programs
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.entries import is_above
-from rbdgen.tracing.calibration import Calibration, Parameter
+from rbdgen.tracing.calibration import Calibration
+from rbdgen.tracing.parameters import Parameter
 from rbdgen.tracing.trace_options import TraceOptions
 from rbdgen.tracing.words import Word
 

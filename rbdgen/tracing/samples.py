@@ -165,7 +165,7 @@ def sampled_torques(
 
 
 def _with_parameters(cheap: Robot, calibration: Calibration | None, states: States) -> Robot:
-    """The equivalent robot with the states' own inertial parameters, where these are loaded."""
+    """The equivalent robot with the states' own parameters, where these are loaded."""
     if calibration is None or states.parameters is None:
         return cheap
     return calibration.applied(columns(states.parameters))

@@ -28,7 +28,7 @@ from rbdgen.algo.rnea import (
     outward_sweep,
     wrenches,
 )
-from rbdgen.errors import UnsupportedError
+from rbdgen.errors import ConfigError, UnsupportedError
 from rbdgen.functions import registry
 from rbdgen.functions.algorithms import Algorithm, chosen, usual
 from rbdgen.functions.dynamics_algorithms import TakenApart, Triangle
@@ -113,6 +113,8 @@ class _Shared(ABC):
         self.software = built.software
         self.enter = built.enter
         self.kept: dict[Hashable, Any] = {}
+        self.tracing = ""
+        """The function whose results are traced."""
 
     def algorithm(self, kind: str) -> Algorithm:
         """The algorithm that something is computed by."""
@@ -180,6 +182,7 @@ class _Shared(ABC):
     def finish(self, function: Function) -> None:
         """Trace a function's results, and let them leave."""
         names = []
+        self.tracing = function.name
         for quantity, entries in function.trace(self).items():
             names += self.result(quantity, entries)
         group = self.built.options.extra_of(function.name)
@@ -251,9 +254,15 @@ class _Shared(ABC):
         return quantity in self.brought()
 
     def whole(self) -> Robot:
-        """The robot with all inertia where it is, which its own may have regrouped."""
+        """The robot with all inertia where it is, which its own may have regrouped. ConfigError where inertias are
+        loaded: as they are regrouped."""
+        if self.settings.calibratable:
+            raise ConfigError(
+                f"calibratable and functions: {self.tracing} takes what each link weighs, of which parameters say only "
+                f"what joints feel; leave {self.tracing} or calibratable out"
+            )
         # constraint forces need what a link itself resists, which regrouping moves to its parent
-        return self.built.frames.whole
+        return self.built.whole
 
     def link_frames(self) -> Sequence[Placement]:
         """Where the links' own frames, in which their parameters are, are in the bodies' frames."""

@@ -116,6 +116,13 @@ class TraceOptions(StageOptions):
     calibratable: bool = setting(
         False, SWITCH, "what", "inertial parameters are loaded over the stream", otherwise="no"
     )
+    movable_frames: bool = setting(
+        False,
+        SWITCH,
+        "what",
+        "where frames are on their links is loaded over the stream",
+        otherwise="no",
+    )
     integrator: str = setting(
         "euler",
         WORD,

@@ -21,7 +21,6 @@ from rbdgen.errors import ConfigError
 from rbdgen.functions.quantities import labels
 from rbdgen.machines.machine import fault_port, high_port
 from rbdgen.report.design import design_report
-from rbdgen.tracing.calibration import varied_robot
 from rbdgen.tracing.network import Network
 from rbdgen.trials import TaskSet, make_tasks, output_errors, task_states, worst_errors
 from rbdgen_sim.interface import Rtl, Simulator, Trace
@@ -324,7 +323,7 @@ def _other_tasks(design: Design, count: int, seed: int) -> list[TaskSet]:
     """Tasks of the run of all, where they are others than after a reset (:func:`differs_mixed`)."""
     robot = None
     if design.network.calibration is not None:
-        robot = varied_robot(design.robot, np.random.default_rng(seed))
+        robot = design.network.calibration.varied(np.random.default_rng(seed))
     steps = np.random.default_rng(seed).integers(1, MIXED_COUNT + 1, (count, 1))
     states = replace(task_states(design, count, seed, robot), steps=steps)
     functions = design.network.functions

@@ -323,10 +323,58 @@ def test_what_a_link_carries_is_changed_by_name(as_program: bool, tmp_path: Path
     assert computes(changed)
 
 
-def test_without_parameters_no_payload_is_changed() -> None:
+@pytest.mark.parametrize("as_program", [True, False])
+def test_where_a_frame_is_is_changed_by_name(as_program: bool, tmp_path: Path) -> None:
+    file = tmp_path / "ur5.urdf"
+    text = (resources.files("rbdgen.model") / "robots" / "ur5.urdf").read_text(encoding="utf-8")
+    file.write_text(text.replace("</robot>", TOOL + "</robot>"), encoding="utf-8")
+    made = {"tip=tool0": (0.0, 0.0, 0.3), "wrist_2_link": ()}
+    arm = Setup(frame=made).load(file)
+    options = Options(functions=("fk", "jac"), machine="engine", movable_frames=True)
+    if as_program:
+        device = Driver.open(compile_program(arm, options, ENGINE), EmulatedEngine(ENGINE))
+    else:
+        device = bit_true(compile_robot(arm, options))
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, (5, 6))
+
+    def computes(tip: Sequence[float]) -> bool:
+        robot = Setup(frame={**made, "tip=tool0": tip}).load(file)
+        places = zip(device.frame_placements(q), golden.frame_placements(robot, q), strict=True)
+        there = all(np.allclose(x, y, atol=1e-4) for x, y in places)
+        return there and np.allclose(
+            device.frame_jacobians(q), golden.frame_jacobians(robot, q), atol=1e-4
+        )
+
+    assert computes(made["tip=tool0"])
+    device.frame("tip", (0.1, -0.1, 0.15), [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    turned = (0.1, -0.1, 0.15, 0.0, 0.0, np.pi / 2)
+    assert computes(turned)
+    # on its link's origin, and no farther than 0.1 m, as it was made
+    with pytest.raises(ConfigError, match=r"^frame 'wrist_2_link': must be within 0\.1 m of the"):
+        device.frame("wrist_2_link", (0.0, 0.2, 0.0))
+    for frame, position, rotation, complaint in (
+        ("tap", (0, 0, 0), np.eye(3), r"^frame: no 'tap' .* did you mean 'tip'\?$"),
+        ("tip", (0, 0.3, 0.3), np.eye(3), r"^frame 'tip': must be within 0\.3 m .*, not 0\.4242"),
+        ("tip", (0, 0, 0), -np.eye(3), r"^frame 'tip': rotation: must be a rotation, .*mirrors"),
+        ("tip", (0, 0, 0), 2 * np.eye(3), r"must be a rotation, is off by 3"),
+        ("tip", (0, 0), np.eye(3), r"^position: must be of shape \(3,\), not \(2,\)"),
+        ("tip", (0, 0, np.nan), np.eye(3), r"^position: must be finite"),
+        ("tip", "here", np.eye(3), r"^position: must be an array of numbers"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            device.frame(frame, position, rotation)
+    # nothing was changed by these
+    assert computes(turned)
+    device.frame("tip", (0.0, 0.0, 0.3))
+    assert computes(made["tip=tool0"])
+
+
+def test_without_parameters_nothing_is_changed() -> None:
     device = Driver.open(program("pendulum2"), EmulatedEngine(ENGINE))
     with pytest.raises(ConfigError, match=r"^payload: no moving link 'x' .*--calibratable$"):
         device.payload("x", 1.0)
+    with pytest.raises(ConfigError, match=r"^frame: no 'x' .*--movable-frames$"):
+        device.frame("x", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("name", ["ur5", "a_robot_with_a_name_of_many_letters", "ü" * 20])

@@ -16,7 +16,6 @@ from rbdgen.compiler import Design
 from rbdgen.functions.quantities import States
 from rbdgen.model.robot import Robot
 from rbdgen.protocol.tasks import CALIBRATE, FUNCTION_BITS, TAG_BITS, Flag, OperandWord, join_header
-from rbdgen.tracing.calibration import varied_robot
 from rbdgen.trials import model_answers, raw_parameters, task_states
 
 RATED = 24
@@ -117,7 +116,8 @@ class _Maker:
             return self._shuffled(count)
         before = self._shuffled(count // 2)
         # answers from here on are this robot's: its parameters are loaded between both halves
-        self.robot = varied_robot(self.design.robot, self.rng)
+        assert self.design.network.calibration is not None
+        self.robot = self.design.network.calibration.varied(self.rng)
         loads = self._loads()
         behind = self._shuffled(count - len(before))
         return [*before, *loads, *behind]
