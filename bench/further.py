@@ -41,7 +41,7 @@ CONTACTS = {
 """What contacts are; an arm that is stretched out takes a damping."""
 SLIDING = {
     "iiwa14": ("--contact", "tip:z", "--constraint-damping", "0.1", *FINER),
-    "hyq, floating": ("--contact", "lf:z,rh:z", "--reference", "local_world_aligned"),
+    "hyq, floating": ("--contact", "lf:z,rh:z", "--reference", "local_world_aligned", *FINER),
 }
 WIDE = {"hyq, floating": ("--word", "35")}
 """Words of 32 bits miss an error of 1e-3."""
@@ -80,7 +80,7 @@ GROUPS = (
     Group(("hfd",), dict.fromkeys(ROBOTS, FINER)),
     Group(("djac", "dfe")),
     Group(("impulse",), CONTACTS),
-    Group(("dcfd",), CONTACTS),
+    Group(("dcfd",), {robot: (*words, *FINER) for robot, words in CONTACTS.items()}),
     Group(("dscfd",), SLIDING),
     Group(("lfd", "loop"), LOOPS),
     Group(("ik",), DAMPED),
