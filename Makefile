@@ -16,11 +16,11 @@ test thorough coverage: export PYTHONDONTWRITEBYTECODE =
 # A file's tests stay on one worker, which keeps their designs.
 PYTEST := $(BIN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test: ## Run the tests; lint, format, types and import direction are among them
+test: ## Run the tests, in ten minutes; lint, format, types and import direction are among them
 	$(PYTEST)
 
-thorough: ## Run further tests: more sizes, robots and intervals of what `make test` has
-	$(PYTEST) -m thorough
+thorough: ## Run further tests: slow ones, and more sizes, robots and intervals of what `make test` has
+	$(PYTEST) -m 'slow or thorough'
 
 coverage: ## Run the tests, print branch coverage; twice the time of `make test`
 	$(PYTEST) -p tests.branches

@@ -37,6 +37,7 @@ def accelerations(robot: Robot, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "links", [1, 2, 3, 5, 8, 17, 32, pytest.param(128, marks=pytest.mark.thorough)]
 )
+@pytest.mark.slow
 def test_chains_move_as_the_golden_model_has_them(links: int) -> None:
     assert forward_error(accelerations, links) < 1e-8
 

@@ -61,6 +61,7 @@ CASES = [
 
 @pytest.mark.parametrize("damping", [0.0, 0.1])
 @pytest.mark.parametrize(("make", "kind", "reference"), CASES)
+@pytest.mark.slow
 def test_held_ends_move_as_the_golden_model_has_them(
     make: Callable[[], Robot], kind: str, reference: str, damping: float
 ) -> None:

@@ -24,6 +24,7 @@ endmodule
 
 
 @pytest.mark.parametrize(("family", "registers"), [("xc7", 1), ("xcup", 37)])
+@pytest.mark.slow
 def test_a_design_is_counted(family: str, registers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     how = Synthesis(f"synth_xilinx -family {family} -noiopad")
     found = estimate({"small.v": DESIGN}, "small", how)

@@ -308,6 +308,7 @@ def test_the_shell_of_datagrams_leaves_the_clock_to_the_accelerator(tmp_path: Pa
     assert routed.used["memories"] <= 10
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_refused_before_placing(tmp_path: Path) -> None:
     board = get_board("ulx3s_85f")
     blocks = PRIMITIVES["ecp5"].module("x_product_18x18_r2", 18, 18, 2) or ""

@@ -393,6 +393,7 @@ SYNTHESES = {
 
 
 @pytest.mark.parametrize("part", few(list(SYNTHESES), "ecp5"))
+@pytest.mark.slow
 def test_block_memories_hold_what_they_should(part: str, tmp_path: Path) -> None:
     family, command, kinds = SYNTHESES[part]
     (tmp_path / "memories.v").write_text(MEMORIES)

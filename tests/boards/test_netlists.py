@@ -137,6 +137,7 @@ def broken(netlist: Netlist, fault: str) -> Netlist:
     return made
 
 
+@pytest.mark.slow
 def test_a_netlist_after_synthesis_gives_the_rtls_bits(synthesised, tmp_path: Path) -> None:
     design, verilog, netlist = synthesised
     found = outcome(design, verilog, netlist, tmp_path)
@@ -153,6 +154,7 @@ def test_a_netlist_after_synthesis_gives_the_rtls_bits(synthesised, tmp_path: Pa
         pytest.param("connection", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_one_thing_that_is_wrong_is_seen(fault: str, synthesised, tmp_path: Path) -> None:
     design, verilog, netlist = synthesised
     changed = broken(netlist, fault)

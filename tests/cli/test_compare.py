@@ -15,6 +15,7 @@ MEASURED = ("--measure", "--simulator", "amaranth", "--tasks", "4")
 SMALL = ("compare", "pendulum2", "--ii", "2,4", *MEASURED)
 
 
+@pytest.mark.slow
 def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(capsys, *SMALL, "-o", tmp_path, "--plot", tmp_path / "p.svg", "--json")
     assert status == 0, err
@@ -39,6 +40,7 @@ def test_compare_measures_and_times(capsys: pytest.CaptureFixture[str], tmp_path
     assert [r["latency_cycles"] for r in rows[:2]] == [str(r["latency_cycles"]) for r in ours]
 
 
+@pytest.mark.slow
 def test_compare_prints_tables_and_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     small = ("compare", "pendulum2", "--functions", "m", *MEASURED, "-o", tmp_path)
     status, out, err = run(capsys, *small)

@@ -39,6 +39,7 @@ def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int,
     return status, out, err.splitlines()[-1] if err else ""
 
 
+@pytest.mark.slow
 def test_robots_are_loaded_and_told(
     engine: EmulatedEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
 @pytest.mark.parametrize(
     ("board", "shell"), [("pynq_z2", "axi_lite"), ("basys3", "uart")], ids=["port", "pins"]
 )
+@pytest.mark.slow
 def test_a_vendors_engine_is_left_ready(
     board: str,
     shell: str,

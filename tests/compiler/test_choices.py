@@ -49,6 +49,7 @@ def test_nothing_is_searched_where_nothing_is_scarce() -> None:
 
 
 @pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.slow
 def test_no_single_change_would_be_better(goal: str) -> None:
     options = Options(functions=FUNCTIONS, ii=8, goal=goal, word=18)
     workshop = Workshop(ROBOT, declared_ranges(ROBOT, {}), Target(), lambda stage: None)
@@ -168,6 +169,7 @@ def test_algorithms_are_tried_for_the_latency_of_chains_only() -> None:
     assert tried(load_robot("hyq"), goal="latency", ii=4) == []
 
 
+@pytest.mark.slow
 def test_algorithms_that_miss_the_usual_error_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def coarse(traced: Traced, options: Options, *more: Any) -> Lowered:
         if options.inverse_dynamics == "scan":

@@ -41,6 +41,7 @@ def test_chains_of_any_length_are_made_of_a_robot(links: int) -> None:
 
 
 @pytest.mark.parametrize("function", few(FAMILIES, "id"))
+@pytest.mark.slow
 def test_cycles_are_near_those_of_schedules(function: str) -> None:
     """As near as decides which algorithm is sooner."""
     promised, modelled = [], []
@@ -68,6 +69,7 @@ def test_from_how_many_links_on_an_algorithm_is_sooner() -> None:
     assert model.pays_from(snake(2), usual, usual) is None
 
 
+@pytest.mark.slow
 def test_a_design_says_how_deep_it_is() -> None:
     (depth,) = chain_depths(compile_robot(snake(8), Options(word=26, inverse_dynamics="scan")))
     assert (depth.algorithm, depth.usual, depth.function) == ("scan", "recursive", "id")

@@ -24,6 +24,7 @@ def test_without_a_wish_for_size_it_is_a_pipeline() -> None:
     assert chosen().machine.kind == "pipeline"
 
 
+@pytest.mark.slow
 def test_for_area_it_is_the_smaller_one() -> None:
     d = chosen(robot="ur5", goal="area", device="ecp5")
     other = chosen(robot="ur5", goal="area", device="ecp5", machine="pipeline", ii=1024)
@@ -78,6 +79,7 @@ def test_a_rate_beyond_all_cores_is_refused() -> None:
         chosen(Budget(rate=4e6), "iiwa14", machine="engine", cores=1)
 
 
+@pytest.mark.slow
 def test_where_a_pipeline_has_no_room_it_is_an_engine() -> None:
     resources = {"luts": 9000, "registers": 9000, "multipliers": 20, "memories": 100}
     small = Budget(blocks=20, name="a small board", resources=resources)

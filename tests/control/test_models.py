@@ -136,6 +136,7 @@ def same(own: Any, theirs: Any, x: np.ndarray, u: np.ndarray | None, tolerance: 
 @pytest.mark.parametrize(
     "make", [rbdgen.float64, lambda r: rbdgen.compile(r, ["fd", "dfd", "minv"])]
 )
+@pytest.mark.slow
 def test_free(arm: Arm, make: Callable[[Any], Any]) -> None:
     device = make(arm.robot)
     costs = arm.costs()

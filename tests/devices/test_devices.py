@@ -61,6 +61,7 @@ def built(monkeypatch: pytest.MonkeyPatch, device: Device) -> Design:
 
 
 @pytest.mark.parametrize("name", few(DEVICES, "ecp5"))
+@pytest.mark.slow
 def test_a_routing_delay_is_a_delay_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def help_of(command: str, flag: str) -> str:
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_site_builds_without_warnings(tmp_path: Path, read: Path) -> None:
     done = sphinx("html", tmp_path, read)
     assert (done.returncode, done.stderr) == (0, "")
@@ -63,6 +64,7 @@ def test_the_gallery_draws_every_built_in_robot() -> None:
     assert set(drawn) == set(builtin_robots())
 
 
+@pytest.mark.slow
 def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path, read: Path) -> None:
     done = sphinx("text", tmp_path, read)
     assert (done.returncode, done.stderr) == (0, "")
@@ -82,6 +84,7 @@ def test_the_reference_has_every_option_and_every_public_name(tmp_path: Path, re
                 assert f"{package.__name__}.{name}" in names
 
 
+@pytest.mark.slow
 def test_examples_give_what_they_say(tmp_path: Path, read: Path) -> None:
     done = sphinx("doctest", tmp_path, read)
     output = (tmp_path / "output.txt").read_text(encoding="utf-8")

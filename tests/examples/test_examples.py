@@ -79,6 +79,7 @@ def test_three_robots() -> None:
     assert all(0 < float(error) < 1e-4 for error in errors)
 
 
+@pytest.mark.slow
 def test_identify_payload() -> None:
     out = run("identify_payload.py", "--states", "200")
     assert "torques tell 44 of 70 parameters of all links, and 10 of 10 of link7" in out
@@ -151,6 +152,7 @@ def test_stand() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
+@pytest.mark.slow
 def test_four_bar() -> None:
     """The motion with a loop is that of a model of one coordinate, which shares nothing with rbdgen."""
     out = run("four_bar.py", "--seconds", "0.1", "--error", "1e-3")

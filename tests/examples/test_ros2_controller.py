@@ -123,6 +123,7 @@ class Change:
         pass
 
 
+@pytest.mark.slow
 def test_the_arm_follows_by_the_device() -> None:
     told = play(bit_true_shell(arm()), 300, PATIENT, 1.0)
     assert (told.device, told.cycles, told.limited) == (300, 300, 0)
@@ -173,6 +174,7 @@ def test_a_device_that_is_not_there_is_an_error() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
+@pytest.mark.slow
 def test_cmake_builds_it(tmp_path: Path) -> None:
     for name in ("host", "software"):
         (tmp_path / name).mkdir()

@@ -190,6 +190,7 @@ def test_too_many_points_are_refused() -> None:
         combinations(Options(word=18), {"ii": range(1, 201), "word": range(100)})
 
 
+@pytest.mark.slow
 def test_processes_and_dask_give_the_same_rows() -> None:
     distributed = pytest.importorskip("distributed")
     local = collect(run_on_processes(figures, TASK, points(), 2))
@@ -276,6 +277,7 @@ def test_finished_points_are_kept(tmp_path: Path) -> None:
     assert not list(store.folder.glob("*.part"))
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
     command = [
         sys.executable,

@@ -257,6 +257,7 @@ def test_pinocchio_has_the_same_functions() -> None:
         pytest.param(("id", "nle", "g", "did"), {"forces": True}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_effects_without_acceleration(functions: tuple[str, ...], options: dict) -> None:
     """They are what inverse dynamics is where the operands that they lack are zero."""
     if functions == ("g",) and "forces" in options:

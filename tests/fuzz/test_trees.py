@@ -126,6 +126,7 @@ def test_an_engine_has_the_bits_of_the_model(robot: Robot, options: dict[str, An
 
 @examples(2)
 @given(driven(most=3, kinds=FEW), wishes())
+@pytest.mark.slow
 def test_rtl_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
     if d is None:

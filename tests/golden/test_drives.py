@@ -21,6 +21,7 @@ def damped_tree(seed: int) -> Robot:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_damping_is_added_to_what_moves_the_links(seed: int) -> None:
     robot = damped_tree(seed)
     free = dataclasses.replace(robot, friction="none")

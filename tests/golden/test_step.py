@@ -54,6 +54,7 @@ def robot_of(name: str) -> Robot:
 @pytest.mark.filterwarnings("ignore::rbdgen.errors.RbdgenWarning")
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 @pytest.mark.parametrize("name", ["ur5 with a rotor", "hyq", *JOINT_TYPES])
+@pytest.mark.slow
 def test_a_step_and_its_jacobians(name: str, integrator: str) -> None:
     robot = robot_of(name)
     q, v, a = golden.random_states(robot, golden.declared_ranges(robot), 5, 1)

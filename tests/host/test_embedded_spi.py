@@ -101,6 +101,7 @@ def program() -> Program:
 
 
 @pytest.mark.parametrize("bus", [SpiModel, Flipping])
+@pytest.mark.slow
 def test_a_program_is_loaded_and_called(
     program: Program, bus: type[SpiModel], tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def zeros(known: Manifest) -> ShellModel:
 
 
 @pytest.mark.parametrize("kind", DESIGNS)
+@pytest.mark.slow
 def test_mutants_of_a_manifest_are_refused_or_harmless(kind: str, tmp_path: Path) -> None:
     d: Design = design("pendulum2", **DESIGNS[kind])
     content = json.loads(json.dumps(manifest(d, DIGEST, "0")))

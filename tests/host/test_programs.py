@@ -139,6 +139,7 @@ WAYS: dict[str, Callable[[Transport], Transport]] = {"serial": lambda shell: she
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("step", few([10, 97], 97))
+@pytest.mark.slow
 def test_loads_that_are_torn_leave_the_old_program_or_none(step: int, way: str) -> None:
     old, new = program("pendulum2", ("id", "m")), program("pendulum2", ("m", "fd"))
     shell, through = Torn(ENGINE), WAYS[way]

@@ -144,6 +144,7 @@ def test_any_set_of_functions(functions: tuple[str, ...], programs: str, tmp_pat
         pytest.param("with_inverse", "two", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_more_operands_and_results(option: str, programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=ALL, ii=4, programs=programs, **{option: True})
     states = task_states(d, 70, seed=3)
@@ -154,6 +155,7 @@ def test_more_operands_and_results(option: str, programs: str, tmp_path: Path) -
     assert ("minv" in tasks[ALL.index("dfd")].reference) == (option == "with_inverse")
 
 
+@pytest.mark.slow
 def test_external_forces_act_in_the_bodies_own_frames() -> None:
     """Frames that were moved to save multiplications do not move the forces."""
     d = design("iiwa14", functions=("id", "did"), ii=4, forces=True)
@@ -177,6 +179,7 @@ def test_shifters_with_a_register(device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ii", "programs"), [(1, "two"), pytest.param(4, "one", marks=pytest.mark.thorough)]
 )
+@pytest.mark.slow
 def test_feedback_in_block_memory(
     ii: int, programs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +315,7 @@ def test_an_unknown_function_is_answered_with_its_tag_and_a_flag(tmp_path: Path)
 
 
 @pytest.mark.parametrize("ii", [1, pytest.param(2, marks=pytest.mark.thorough), 5])
+@pytest.mark.slow
 def test_a_reset_amid_tasks_leaves_nothing_behind(ii: int, tmp_path: Path) -> None:
     """Phases have no reset: in whatever phase the pipelines are cut off, the next tasks find them in order."""
     d = design("pendulum2", functions=("id", "dfd"), ii=ii)
@@ -370,6 +374,7 @@ def test_verilog_is_the_same_every_time() -> None:
     assert design_verilog(design("pendulum2", ii=2)) == design_verilog(fresh)
 
 
+@pytest.mark.slow
 def test_modules_too_large_for_an_instance_are_submodules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

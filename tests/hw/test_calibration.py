@@ -40,6 +40,7 @@ def other(robot: Robot, seed: int = 1) -> Robot:
 
 
 @pytest.mark.parametrize("name", ["iiwa14", pytest.param("hyq", marks=pytest.mark.thorough)])
+@pytest.mark.slow
 def test_the_model_becomes_that_of_another_robot(name: str) -> None:
     d = design(name, functions=("id", "m", "did"), ii=4, calibratable=True)
     for robot in (None, other(d.robot)):
@@ -77,6 +78,7 @@ def test_every_loaded_robot_keeps_the_target(name: str) -> None:
         pytest.param(ENGINE | {"cores": 3}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_the_hardware_becomes_that_of_another_robot(
     options: dict[str, Any], tmp_path: Path
 ) -> None:
