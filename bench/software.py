@@ -16,13 +16,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from figures import Targets, arguments, parse, section
 
 from rbdgen import golden, native
 from rbdgen.functions.registry import common
-from rbdgen.model import Robot, builtin_path, builtin_robots, load
+from rbdgen.model import Setup, builtin_path, builtin_robots
 from rbdgen.processes import cores
 from rbdgen.software.calls import TYPES, Calls
 from rbdgen.software.composition import make_program
@@ -39,8 +40,23 @@ ASKED_ONE = {"iiwa14": 3.0}
 ASKED_OTHERS, ASKED_BATCH, ASKED_SCALING = 2.0, 6.0, 0.8
 ASKED_SECONDS = {"iiwa14": 30.0}
 ASKED_LONGEST, ASKED_GIB = 300.0, 1.0
-FURTHER = ("com", "cmm", "dcmm", "dcent", "energy", "coriolis", "regressor", "d2id")
+FURTHER = (
+    *("com", "cmm", "dcmm", "dcent", "energy", "coriolis", "regressor", "eregressor", "d2id"),
+    *("djac", "dcfd", "impulse", "lfd"),
+)
 """Functions beside the seven that Pinocchio's C++ has."""
+HELD = {"djac": "contacts", "dcfd": "contacts", "impulse": "contacts", "lfd": "loop"}
+"""Those of robots with frames, and what these hold."""
+FRAMES = {
+    "iiwa14": ("link7:0,0,0.1",),
+    "hyq": ("lf_lowerleg:0,0,-0.33", "rh_lowerleg:0,0,-0.33"),
+}
+"""What contacts are at; of an arm with a damping, as it may be stretched out."""
+TIED = {"iiwa14": FRAMES["iiwa14"], "hyq": ("lf_lowerleg:0.35,0,0", "rf_lowerleg:0.35,0,0.414")}
+"""What a loop ties together: an arm's tip and the base, or two legs as by a bar."""
+DAMPING = {"iiwa14": 0.1, "hyq": 0.0}
+GIVEN = {"closed": 1.0, "wanted": 0.0, "restitution": 0.5}
+"""Operands that are the same in all states."""
 LISTS = (
     *("-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30"),
     *("-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"),
@@ -73,6 +89,8 @@ def calls_of(programs: Sequence[Program], name: str) -> str:
         for kind in TYPES:
             lines.append("{")
             for x in calls.operands:
+                if x.name in GIVEN:
+                    lines.append(f"const Numbers {x.name}({x.size} * count, {GIVEN[x.name]});")
                 lines.append(
                     f"std::vector<{kind.name}> {x.name}_rows({x.name}.begin(), {x.name}.end());"
                 )
@@ -117,13 +135,71 @@ def linked() -> list[str]:
     return [*found, "-lpinocchio_default", "-lurdfdom_model"]
 
 
-def pinocchio_part(folder: Path) -> Path:
-    """The part that times Pinocchio, compiled."""
-    made = folder / "pinocchio_bench.o"
-    line = ["g++", "-std=c++17", *OPTIMISED, *included()]
-    line += [f"-I{NATIVE}", "-c", str(NATIVE / "pinocchio_bench.cpp"), "-o", str(made)]
-    subprocess.run(line, check=True)
-    return made
+class PinocchioParts:
+    """The parts that time Pinocchio, compiled into ``folder`` when they are first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def part(self, name: str) -> Path:
+        """That of ``name``.cpp."""
+        made = self.folder / f"{name}.o"
+        if not made.exists():
+            line = ["g++", "-std=c++17", *OPTIMISED, *included(), f"-I{NATIVE}", "-w"]
+            line += ["-c", str(NATIVE / f"{name}.cpp"), "-o", str(made)]
+            subprocess.run(line, check=True)
+        return made
+
+
+@dataclass(frozen=True)
+class Case:
+    """``functions`` of a robot's ``file``, whose ``frames`` are ``held`` by contacts or a loop where there are some,
+    with a ``damping``."""
+
+    file: Path
+    base: str
+    functions: tuple[str, ...]
+    held: str = ""
+    frames: tuple[str, ...] = ()
+    damping: float = 0.0
+
+    @property
+    def setup(self) -> Setup:
+        """The robot's."""
+        named = [f"held{k}" for k in range(len(self.frames))]
+        places = (frame.partition(":") for frame in self.frames)
+        frames = {
+            f"{name}={link}": tuple(map(float, numbers.split(",")))
+            for name, (link, _, numbers) in zip(named, places, strict=True)
+        }
+        loop = (":".join([*named, "base"][:2]),) if self.held == "loop" else None
+        return Setup(self.base, frame=frames, contact=() if loop else tuple(named), loop=loop)
+
+    @property
+    def program(self) -> str:
+        """Of the part that times Pinocchio."""
+        return "held_bench" if self.held else "pinocchio_bench"
+
+    @property
+    def arguments(self) -> list[str]:
+        """Those of that part behind the states."""
+        if not self.held:
+            return []
+        numbers = [part for frame in self.frames for part in frame.replace(":", ",").split(",")]
+        return [str(self.damping), self.held, *numbers]
+
+
+def cases_of(file: Path, base: str, functions: Sequence[str]) -> list[Case]:
+    """A robot's cases. SystemExit for functions of frames of a robot of which none are known."""
+    plain = tuple(f for f in functions if f not in HELD)
+    cases = [Case(file, base, plain)] if plain else []
+    for held, frames in (("contacts", FRAMES), ("loop", TIED)):
+        own = tuple(f for f in functions if HELD.get(f) == held)
+        if own and file.stem not in frames:
+            raise SystemExit(f"{', '.join(own)}: frames are known of {', '.join(frames)}")
+        if own:
+            cases.append(Case(file, base, own, held, frames[file.stem], DAMPING[file.stem]))
+    return cases
 
 
 class Generated:
@@ -147,15 +223,14 @@ class Generated:
 
 
 class Bench:
-    """One robot's program in a folder."""
+    """A case's program in a folder."""
 
-    def __init__(
-        self, work: Path, robot: Robot, path: Path, base: str, functions: Sequence[str]
-    ) -> None:
-        self.work, self.robot, self.path, self.base = work, robot, path, base
-        self.name = name_of(robot)
-        settings = TraceOptions()
-        self.programs = [make_program(robot, settings, f) for f in functions]
+    def __init__(self, work: Path, case: Case) -> None:
+        self.work, self.case = work, case
+        self.robot = case.setup.load(case.file)
+        self.name = name_of(self.robot)
+        settings = TraceOptions(constraint_damping=case.damping)
+        self.programs = [make_program(self.robot, settings, f) for f in case.functions]
 
     def compile(self) -> tuple[float, float]:
         """Seconds of the library's compilation on one core, and the most memory in GiB that the compiler took."""
@@ -200,7 +275,8 @@ class Bench:
         tau, minv = golden.rnea(self.robot, q, v, a), golden.minverse(self.robot, q)
         data = self.work / "states"
         data.write_bytes(b"".join(x.tobytes() for x in (q, v, a, tau, minv)))
-        line = [str(self.work / "bench"), str(self.path), self.base, str(count), str(data)]
+        line = [str(self.work / "bench"), str(self.case.file), self.case.base, str(count)]
+        line += [str(data), *self.case.arguments]
         env = os.environ | {"OMP_NUM_THREADS": str(threads)}
         done = subprocess.run(line, env=env, check=True, capture_output=True, text=True)
         found = {}
@@ -248,24 +324,29 @@ def main() -> int:
         functions = FURTHER
     one_rows, many_rows, compiled_rows, generated_rows = [], [], [], []
     shared = tempfile.TemporaryDirectory()
-    pinocchio = pinocchio_part(Path(shared.name))
+    parts = PinocchioParts(Path(shared.name))
     generated = Generated(args.cppadcg, Path(shared.name)) if args.cppadcg else None
     for text in args.robots:
         path, base = robot_of(text)
-        robot = load(path, base)
-        with tempfile.TemporaryDirectory() as work:
-            bench = Bench(Path(work), robot, path, base, functions)
-            seconds, gib = bench.compile()
-            limit = ASKED_SECONDS.get(path.stem, ASKED_LONGEST)
-            compiled_rows.append(
-                [
-                    *(path.stem, base, f"{seconds:.1f} s", targets.at_most(seconds, limit)),
-                    *(f"{gib:.2f} GiB", targets.at_most(gib, ASKED_GIB)),
-                ]
-            )
-            bench.link(pinocchio)
-            single = bench.run(1)
-            alone, together = bench.run(1, MORE_STATES), bench.run(cores(), MORE_STATES)
+        single: dict[tuple[str, str], float] = {}
+        alone, together = dict(single), dict(single)
+        seconds = gib = 0.0
+        for case in cases_of(path, base, functions):
+            with tempfile.TemporaryDirectory() as work:
+                bench = Bench(Path(work), case)
+                taken, most = bench.compile()
+                seconds, gib = seconds + taken, max(gib, most)
+                bench.link(parts.part(case.program))
+                single |= bench.run(1)
+                alone |= bench.run(1, MORE_STATES)
+                together |= bench.run(cores(), MORE_STATES)
+        limit = ASKED_SECONDS.get(path.stem, ASKED_LONGEST)
+        compiled_rows.append(
+            [
+                *(path.stem, base, f"{seconds:.1f} s", targets.at_most(seconds, limit)),
+                *(f"{gib:.2f} GiB", targets.at_most(gib, ASKED_GIB)),
+            ]
+        )
         for function, theirs in (generated.run(path, base) if generated else {}).items():
             ratio = theirs / single[function, "double_one"]
             generated_rows.append(

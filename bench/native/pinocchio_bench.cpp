@@ -68,6 +68,8 @@ int main(int, char **argv)
     PINOCCHIO(coriolis, pinocchio::computeCoriolisMatrix(model, data, state(q, k, nq), state(v, k, nv)));
     PINOCCHIO(regressor, pinocchio::computeJointTorqueRegressor(model, data, state(q, k, nq), state(v, k, nv),
                                                                 state(a, k, nv)));
+    PINOCCHIO(eregressor, pinocchio::computeKineticEnergyRegressor(model, data, state(q, k, nq), state(v, k, nv));
+              pinocchio::computePotentialEnergyRegressor(model, data, state(q, k, nq)));
     PINOCCHIO(d2id, pinocchio::ComputeRNEASecondOrderDerivatives(model, data, state(q, k, nq), state(v, k, nv),
                                                                  state(a, k, nv), qq, vv, qv, aq));
     time_library(count, q, v, a, tau, minv);
