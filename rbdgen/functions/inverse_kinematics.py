@@ -6,7 +6,6 @@ A task asks for a number of steps, which go through the program one after the ot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -76,19 +75,18 @@ Q_NEAR = Quantity("q_near", ("nq",), "rad, m", "positions after the last step")
 
 
 def check(robot: Robot, settings: Settings) -> None:
-    """UnsupportedError for a robot without frames, and without a damping."""
+    """UnsupportedError for a robot without frames or with ones that can be moved, and without a damping."""
     check_frames(robot, settings)
+    if settings.movable_frames:
+        raise UnsupportedError(
+            "movable_frames: ik cuts steps to a share of the robot's reach, in which frames count, and which is built "
+            "in; leave ik or movable_frames out"
+        )
     if settings.constraint_damping <= 0:
         raise UnsupportedError(
             "constraint-damping: ik divides by it where frames cannot be moved; give one above 0, such as "
             f"--constraint-damping {USUAL_DAMPING:g}"
         )
-
-
-def longest_step(robot: Robot) -> float:
-    """m: by so much a step takes a frame nearer at most."""
-    # wherever frames are on their links, which may be loaded
-    return SHARE * replace(robot, task_frames=(), contacts=()).reach
 
 
 def _targets(robot: Robot, rotation: Vector, position: Vector, weight: Vector) -> list[Target]:
@@ -107,7 +105,7 @@ def _text(
 ) -> Sequence[Evaluated]:
     found = Kinematics(robot, joint_placements(robot, q), robot.task_frames, LOCAL)
     targets = _targets(robot, rotation, position, weight)
-    step = damped_step(found, targets, damping, longest_step(robot))
+    step = damped_step(found, targets, damping, SHARE * robot.reach)
     # any step may come out, and float64's own precision is expected
     integration = Integration(robot, series(FARTHEST_TURN, ROUNDING))
     return vector_entries(stepped(integration, q, step)), vector_entries(step)
@@ -138,7 +136,7 @@ def inverse_kinematics_step(
     ``to_rotation`` (..., frames, 3, 3) and ``to_position`` (..., frames, 3), m, as :func:`frame_placements` gives them;
     ``weight`` (..., 6 frames) of the rows of each frame, [linear, angular] along and about its own axes, default 1: 0
     leaves a row to itself, so that three angular zeros ask for a point. ``damping`` δ = λ² is above 0. A step takes
-    each frame nearer by a quarter of the joints' reach at most, and joints stay within limits that the robot's file
+    each frame nearer by a quarter of the robot's reach at most, and joints stay within limits that the robot's file
     has. Source: :mod:`rbdgen.algo.inverse_kinematics`, with the error that frames have there.
 
     UnsupportedError for a robot without frames; ConfigError for a wrong shape, a value that is not finite, a number of
@@ -228,10 +226,10 @@ def _local(trace: TracedProgram) -> Kinematics:
     return Kinematics(robot, trace.placements(), robot.task_frames, LOCAL, trace.enter)
 
 
-def _longest(
+def _reach(
     robot: Robot, s: States, settings: Settings | None, method: str | None
 ) -> Sequence[np.ndarray]:
-    return (np.array(longest_step(robot)),)
+    return (np.array(robot.reach),)
 
 
 def _moved(trace: TracedProgram) -> Entries:
@@ -239,7 +237,7 @@ def _moved(trace: TracedProgram) -> Entries:
     robot, settings = trace.robot, trace.settings
     given = [trace.operand(quantity.name) for quantity in (TO_ROTATION, TO_POSITION, WEIGHT)]
     # of the robot as it was given: its equivalent's frames are moved
-    longest = float(trace.reached(_longest)[0])
+    longest = SHARE * float(trace.reached(_reach)[0])
     step = damped_step(
         _local(trace), _targets(robot, *given), settings.constraint_damping, longest, trace.enter
     )

@@ -25,7 +25,7 @@ from rbdgen.host.held import Held
 from rbdgen.host.manifest import Manifest, ManifestSource, known_manifest, programs_tasks
 from rbdgen.host.parameters import Parameters
 from rbdgen.host.payloads import Payloads
-from rbdgen.host.places import place_parameters
+from rbdgen.host.places import UPRIGHT, place_parameters
 from rbdgen.host.programs import Program, Programs, read_program
 from rbdgen.host.register_link import RegisterLink
 from rbdgen.host.spi import DEFAULT_HERTZ, open_spi
@@ -35,7 +35,6 @@ from rbdgen.host.udp import DatagramLink, DatagramPort, UdpPort
 from rbdgen.host.udp import connect as connect_datagrams
 from rbdgen.host.xdma import DEFAULT_DEVICE, xdma_link
 from rbdgen.operands import number_array
-from rbdgen.spatial import IDENTITY3
 
 
 @dataclass(frozen=True)
@@ -385,7 +384,7 @@ class Driver:
         self,
         name: str,
         position: Sequence[float],
-        rotation: Sequence[Sequence[float]] | np.ndarray = IDENTITY3,
+        rotation: Sequence[Sequence[float]] | np.ndarray = UPRIGHT,
     ) -> None:
         """Where a frame is on its link from now on: its origin there (3, m), and its axes, which are the columns of
         ``rotation`` (3, 3).

@@ -14,6 +14,9 @@ import numpy as np
 from rbdgen.errors import ConfigError, nearest, short
 from rbdgen.operands import UNIT_TOLERANCE, check_finite, number_array
 
+UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+"""The rotation of a frame that is not turned on its link."""
+
 
 @dataclass(frozen=True)
 class MovablePlace:

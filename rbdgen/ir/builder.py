@@ -334,12 +334,15 @@ class Builder:
         number: dict[int, int] = {}
         nodes: list[Node] = []
         for i, node in enumerate(self.nodes):
-            if i in live or (node.is_input and node.attr not in spared):
-                number[i] = len(nodes)
-                args = tuple([number[a] for a in node.args])
-                # most nodes stay as they are, and making one takes time
-                copy = node if args == node.args else Node(node.op, args, node.attr, node.owner)
-                nodes.append(copy)
+            is_kept = node.is_input and node.attr not in spared
+            if i not in live and not is_kept:
+                continue
+            number[i] = len(nodes)
+            args = tuple([number[a] for a in node.args])
+            # most nodes stay as they are, and making one takes time
+            if args != node.args:
+                node = Node(node.op, args, node.attr, node.owner)
+            nodes.append(node)
         results = {name: number[i] for name, i in outputs.items()}
         return Graph(tuple(nodes), results)
 

@@ -41,6 +41,7 @@ def mass(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("links", LENGTHS)
+@pytest.mark.slow
 def test_chains_of_any_length_are_as_the_golden_model_has_them(links: int) -> None:
     robot = random_chain(links, seed=links)
     q, v, a = random_states(robot)

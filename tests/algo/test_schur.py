@@ -62,6 +62,7 @@ LENGTHS = [*product((7, 8, 17), (0.0, 0.1), REFERENCES), (32, 0.1, "world"), LON
 
 
 @pytest.mark.parametrize(("links", "damping", "reference"), LENGTHS)
+@pytest.mark.slow
 def test_chains_have_the_inertia_that_the_golden_model_gives_them(
     links: int, damping: float, reference: str
 ) -> None:

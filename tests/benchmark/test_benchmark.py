@@ -87,6 +87,7 @@ def shifted(own: Task, by: float) -> Callable[[str], Prepared]:
     return prepare
 
 
+@pytest.mark.slow
 def test_five_implementations_are_right_and_every_cell_has_a_status(tmp_path: Path) -> None:
     cells = measured(chosen(tmp_path, *QUICK))
     assert len(cells) == len(QUICK)

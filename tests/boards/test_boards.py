@@ -102,6 +102,7 @@ def test_constraints_name_every_port_of_the_top() -> None:
     assert 'IO_LOC "tx" N16;' in cst(get_board("tang_mega_138k_pro"))
 
 
+@pytest.mark.slow
 def test_the_fastest_interval_that_fits_is_taken() -> None:
     board = get_board("ulx3s_85f")
     d = design("hyq", functions=("id",), device="ecp5", ii=1)
@@ -338,6 +339,7 @@ def test_a_slower_clock_is_tried_where_a_deeper_pipeline_does_not_help(tmp_path,
     assert len(aims) == 3
 
 
+@pytest.mark.slow
 def test_a_deeper_pipeline_may_meet_the_clock(tmp_path, routing) -> None:
     reached, aims = routing
     reached += [100.0, 126.0]

@@ -24,6 +24,7 @@ def database() -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.slow
 def test_only_the_lists_of_cells_are_others(database: bytes) -> None:
     """One more cell in each speed grade; twice the same cell is one, with the later delays."""
     made = with_delays(database, MULTIPLIER)

@@ -35,6 +35,7 @@ def lent() -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 def test_carry_chains_begin_open(tmp_path: Path) -> None:
     """As nextpnr asks for; whatever else is tied stays, and so does what one carry gives the next."""
     synthesise(tmp_path, {"top.v": COUNTER}, "", SYNTHESIS)

@@ -92,6 +92,7 @@ def test_a_vendors_board_is_left_ready(
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_cannot_be_built_is_one_line(
     capsys, arguments: list[str], message: str, tmp_path: Path
 ) -> None:

@@ -161,6 +161,7 @@ def test_an_armature_of_no_joint_is_one_line(capsys: pytest.CaptureFixture[str])
     assert "armature: no joint 'elbow' of 'pendulum2'" in last_error(err)
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     for seed, where in (("1", "a"), ("2", "b")):
         subprocess.run(
@@ -174,6 +175,7 @@ def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("simulator", few(["amaranth", "icarus", "verilator"], "icarus"))
+@pytest.mark.slow
 def test_simulate_measures(
     simulator: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from tests.cli.test_cli import last_error, run
 SMALL = ("explore", "pendulum2", "--ii", "1,4", "--word", "12,18", "--tasks", "20", "--jobs", "2")
 
 
+@pytest.mark.slow
 def test_explore_writes_rows_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(capsys, *SMALL, "-o", tmp_path)
     assert status == 0, err

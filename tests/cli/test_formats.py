@@ -46,6 +46,7 @@ def test_evidence_is_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> N
     assert "at 500 fresh states" in out
 
 
+@pytest.mark.slow
 def test_targets_and_choices_survive_the_configuration_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -201,6 +201,7 @@ def test_closed_standard_error_does_not_reach_the_output() -> None:
 
 
 @pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
+@pytest.mark.slow
 def test_files_do_not_depend_on_the_character_set(locale: str, tmp_path: Path) -> None:
     plain = os.environ | {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     usual = os.environ | {"PYTHONUTF8": "1"}

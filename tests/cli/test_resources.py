@@ -120,6 +120,7 @@ def test_their_number_is_in_the_configuration(
     assert (tmp_path / "a" / verilog).read_text() == (tmp_path / "b" / verilog).read_text()
 
 
+@pytest.mark.slow
 def test_a_design_for_its_link_comes_again_from_its_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,7 @@ def test_goals_differ() -> None:
     assert fast.area({}) <= usual.area({})
 
 
+@pytest.mark.slow
 def test_what_is_given_stays() -> None:
     for programs, spread in itertools.product(("two", "one"), ("fewest", "twice")):
         options = Options(
@@ -157,6 +158,7 @@ def test_chains_get_the_algorithms_that_answer_first() -> None:
     assert short.options.inverse_dynamics == "recursive"
 
 
+@pytest.mark.slow
 def test_algorithms_are_tried_for_the_latency_of_chains_only() -> None:
     def tried(robot: Robot, **more: Any) -> list[str]:
         stages: list[str] = []

@@ -108,6 +108,7 @@ def test_a_serial_line_feeds_one() -> None:
             assert on_board("pendulum2", board_of(name)).options.replicas == 1
 
 
+@pytest.mark.slow
 def test_a_budget_is_for_all_of_them() -> None:
     robot = load_robot("iiwa14")
     d = compile_robot(robot, Options(replicas=2, word=18), budget=Budget(multipliers=40))

@@ -86,6 +86,7 @@ def test_a_routing_delay_is_a_delay_and_nothing_else(
     assert design_verilog(without) == design_verilog(with_it)
 
 
+@pytest.mark.slow
 def test_registers_are_there_without_a_routing_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind by its own field: a design has as many as the device states."""
     plain = DEVICES["ecp5"]

@@ -71,6 +71,7 @@ def test_new_algorithm() -> None:
     assert 0 < int(rows["built in"]) < int(rows["textbook"])
 
 
+@pytest.mark.slow
 def test_three_robots() -> None:
     out = run("three_robots.py", "--calls", "5")
     assert "resident: ur5, iiwa14, hyq\n" in out
@@ -96,6 +97,7 @@ def test_identify_payload() -> None:
     assert np.allclose(rows["engine"], rows["float64"], rtol=0, atol=0.02)
 
 
+@pytest.mark.slow
 def test_ik_path() -> None:
     out = run("ik_path.py", "--places", "30", "--steps", "3")
     rows = re.findall(r"^(float64|C|engine): off the path by (\S+) mm and (\S+) mrad", out, re.M)

@@ -99,6 +99,7 @@ def test_each_machine_has_what_sets_its_rate() -> None:
     assert [c.options.lanes for c in lanes] == [1, 2]
 
 
+@pytest.mark.slow
 def test_clocks_and_goals_are_those_of_designs() -> None:
     asked = {"clock": [80.0, 100.0], "goal": ["latency", "area"], "ii": [4]}
     for point in swept(asked, base=Options(word=18, ii=4)):
@@ -376,6 +377,7 @@ def test_rows_are_told_in_all_forms() -> None:
     assert [r["series"] for r in plotted(rows[:1])] == ["all points"]
 
 
+@pytest.mark.slow
 def test_roots_are_an_axis() -> None:
     choices = combinations(Options(word=18), {"ii": [4], "root": ["trunk", "lf_hip"]})
     assert [c.position["root"] for c in choices] == ["trunk", "lf_hip"]

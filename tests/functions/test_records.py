@@ -85,6 +85,7 @@ def registered() -> Iterator[Function]:
 
 
 @pytest.mark.parametrize("functions", [("ma",), ("id", "ma", "dfd"), ("ma", "did")])
+@pytest.mark.slow
 def test_a_function_that_only_a_test_knows(
     registered: Function, functions: tuple[str, ...], tmp_path: Path
 ) -> None:

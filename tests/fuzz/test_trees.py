@@ -114,6 +114,7 @@ def engines(draw: Any) -> dict[str, Any]:
 
 @examples(6)
 @given(driven(most=4), engines())
+@pytest.mark.slow
 def test_an_engine_has_the_bits_of_the_model(robot: Robot, options: dict[str, Any]) -> None:
     d = compiled(robot, options)
     if d is None:

@@ -54,6 +54,7 @@ def rubbing_tree(seed: int) -> Robot:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_dry_friction_is_a_smooth_function_of_the_velocity(seed: int) -> None:
     robot = rubbing_tree(seed)
     damped = dataclasses.replace(robot, friction=VISCOUS)

@@ -44,7 +44,7 @@ def pinocchios_step(
     pin.updateFramePlacements(model, data)
     rotations, positions, weights = target
     rows, errors = [], []
-    longest = SHARE * replace(robot, task_frames=(), contacts=()).reach
+    longest = SHARE * robot.reach
     for frame, rotation, position in zip(ids, rotations, positions, strict=True):
         place = data.oMf[frame]
         rows.append(np.array(pin.getFrameJacobian(model, data, frame, pin.LOCAL)))

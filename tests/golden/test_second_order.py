@@ -119,6 +119,7 @@ def test_second_derivatives_of_followers_are_reduced() -> None:
 
 
 @pytest.mark.parametrize("case", few(CASES, CASES[0], CASES[3]))
+@pytest.mark.slow
 def test_weights_sum_second_derivatives(case: tuple[str, str]) -> None:
     name, base = case
     robot = Setup(base=base, friction="none").load(name)

@@ -167,6 +167,7 @@ def test_texts_are_literals_and_comments() -> None:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_what_cannot_be_meant_is_refused_and_software_answers() -> None:
     made = program(manifest_of(calibratable()), "misuse.c")
     done = subprocess.run([made], capture_output=True, text=True, timeout=20, check=False)
@@ -189,6 +190,7 @@ def at_tcp(d: Design) -> Iterator[tuple[str, ...]]:
 
 @needs_compiler
 @pytest.mark.parametrize("at", [at_tcp, at_udp])
+@pytest.mark.slow
 def test_the_wrapper_in_cpp(at: Callable[[Design], AbstractContextManager]) -> None:
     d = calibratable()
     made = program(manifest_of(d), "wrap.cpp")
@@ -271,6 +273,7 @@ target_link_libraries(user NAME_device::NAME_device)
 
 @needs_compiler
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
+@pytest.mark.slow
 def test_what_is_installed_is_found(tmp_path: Path) -> None:
     known = manifest_of(design("pendulum2"))
     library, user, installed = (tmp_path / name for name in ("library", "user", "installed"))

@@ -85,6 +85,7 @@ def test_a_device_that_takes_more_while_it_is_at_work() -> None:
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in ldexp:RuntimeWarning")
 @pytest.mark.parametrize("share", [0.0, 0.05])
+@pytest.mark.slow
 def test_tasks_and_results_longer_than_a_datagram(share: float) -> None:
     known, shell = made_up(4, most=1500)
     sizes = [known.tasks.task_bytes(name) for name in "fg"]

@@ -214,6 +214,7 @@ def test_parameters_are_loaded_by_name(lanes: int) -> None:
         device.calibrate({"x": 1.0})
 
 
+@pytest.mark.slow
 def test_a_program_that_is_opened_again_has_its_own_parameters() -> None:
     arm = load_robot("pendulum2")
     other = varied_robot(arm, np.random.default_rng(1))

@@ -124,6 +124,7 @@ def test_functions_follow_each_other_in_any_order(
         pytest.param(("minv", "did"), "one", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_any_set_of_functions(functions: tuple[str, ...], programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=functions, ii=2, programs=programs)
     states = task_states(d, 40, seed=3)
@@ -247,6 +248,7 @@ def test_saturation_inside_is_flagged_on_its_task_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ii", [2, 8])
+@pytest.mark.slow
 def test_an_idle_pipeline_keeps_no_overflow_for_the_next_task(ii: int, tmp_path: Path) -> None:
     d = design("pendulum2", ii=ii)
     states = task_states(d, 24, seed=5)
@@ -283,6 +285,7 @@ def test_results_that_never_change_are_results_too(
         pytest.param(4, "two", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_flags_of_the_first_pass_reach_the_results_of_the_second(
     ii: int, programs: str, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def products_and_sums(robot: Robot) -> tuple[int, int]:
         ("pendulum2", ("fd", "m", "minv", "dfd"), "columns", "mminvgen"),
     ],
 )
+@pytest.mark.slow
 def test_a_geared_arm_becomes_hardware(
     name: str, functions: tuple[str, ...], derivative: str, mass_matrix: str, tmp_path: Path
 ) -> None:
@@ -51,6 +52,7 @@ def test_a_geared_arm_becomes_hardware(
     assert simulated_mismatches(d, 3 * len(functions), tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_a_rotor_costs_a_product_and_a_sum() -> None:
     plain = products_and_sums(load_robot("iiwa14"))
     assert products_and_sums(geared("iiwa14")) == (plain[0] + 7, plain[1] + 7)

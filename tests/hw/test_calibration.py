@@ -92,6 +92,7 @@ def test_the_hardware_becomes_that_of_another_robot(
         assert all(o.mismatches == 0 for o in run.outcomes.values())
 
 
+@pytest.mark.slow
 def test_rotors_are_loaded_as_well(tmp_path: Path) -> None:
     plain = load_robot("pendulum2")
     robot = with_armature(plain, dict.fromkeys(plain.joint_names, 0.1))
@@ -115,6 +116,7 @@ def test_rotors_are_loaded_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"ii": 4}, ENGINE])
+@pytest.mark.slow
 def test_parameters_change_between_tasks_only(options: dict[str, Any], tmp_path: Path) -> None:
     """Tasks before a parameter are answered with the old one, tasks behind it with the new one."""
     d = calibratable(**options)

@@ -21,6 +21,7 @@ from tests.hw.test_joint_types import simulated_mismatches
         (("fd", "minv"), "hybrid", {}),
     ],
 )
+@pytest.mark.slow
 def test_a_snake_becomes_hardware(
     functions: tuple[str, ...], forward: str, more: dict[str, bool], tmp_path: Path
 ) -> None:
@@ -36,6 +37,7 @@ def test_a_snake_becomes_hardware(
 
 
 @pytest.mark.parametrize("more", [{"forces": True}, {"moving_base": True}, {"calibratable": True}])
+@pytest.mark.slow
 def test_scans_take_forces_moving_bases_and_loaded_parameters(more: dict[str, bool]) -> None:
     options = Options(("id", "did"), word=26, inverse_dynamics="scan", programs="two", **more)
     d = compile_robot(snake(3), options)
@@ -85,6 +87,7 @@ def test_the_inertia_of_a_chains_end_becomes_hardware(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "reference", [pytest.param("local", marks=pytest.mark.thorough), "local_world_aligned"]
 )
+@pytest.mark.slow
 def test_contacts_of_a_chains_end_are_near_float64(reference: str) -> None:
     robot = with_frames(snake(3), {"tip=l3": (0.1, 0.0, 0.2, 0.3, 0.2, 0.1)})
     options = Options(
@@ -104,6 +107,7 @@ def test_contacts_of_a_chains_end_are_near_float64(reference: str) -> None:
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
 
 
+@pytest.mark.slow
 def test_contacts_of_a_chains_end_become_hardware(tmp_path: Path) -> None:
     robot = with_contacts(snake(2), ["l2:x"])
     options = Options(

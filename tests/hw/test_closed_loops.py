@@ -27,6 +27,7 @@ def design() -> Design:
     return compile_robot(robot, options)
 
 
+@pytest.mark.slow
 def test_functions_of_loops_are_near_float64() -> None:
     d = design()
     states = task_states(d, 300, seed=1)
@@ -42,6 +43,7 @@ def test_functions_of_loops_are_near_float64() -> None:
 @pytest.mark.parametrize(
     "machine", ["pipeline", pytest.param("engine", marks=pytest.mark.thorough)]
 )
+@pytest.mark.slow
 def test_functions_of_loops_become_hardware(machine: str, tmp_path: Path) -> None:
     given = {"machine": "engine", "lanes": 4} if machine == "engine" else {"ii": 8, "word": 20}
     options = Options(("lfd", "loop"), contact_rate=20.0, **given)
@@ -74,6 +76,7 @@ def test_the_driver_and_c_call_them_by_the_names_of_the_golden_functions() -> No
             assert found[1].shape == (5, 3)
 
 
+@pytest.mark.slow
 def test_a_linkage_in_line_is_flagged() -> None:
     """A parallelogram whose bars are all in line can go two ways from there: its loop holds a motion twice."""
     robot = four_bar("xz", (0.3, 0.1, 0.3, 0.1))

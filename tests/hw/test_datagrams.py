@@ -195,6 +195,7 @@ def some_datagrams(tasks: TaskFormat, count: int, seed: int) -> list[Sent]:
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.thorough)])
+@pytest.mark.slow
 def test_datagrams_are_kept_dropped_and_counted_as_by_the_model(seed: int) -> None:
     tasks = long_tasks()
     model = Model(bytes(16), tasks, lambda function, raw: ([], np.zeros(0)))
@@ -266,6 +267,7 @@ def records(words: Sequence[int]) -> tuple[bytes, list[list[int]]]:
     return b"".join(bodies), requests
 
 
+@pytest.mark.slow
 def test_what_finds_no_room_is_counted_and_leaves_the_rest_whole() -> None:
     tasks = design("pendulum2", functions=FUNCTIONS, ii=4).tasks
     depth = buffer_bytes(tasks) // WORD_BYTES
@@ -344,6 +346,7 @@ def test_a_request_between_the_parts_of_a_task_ends_it() -> None:
     assert counts == [len(parts), 0, 0, 1, 0]
 
 
+@pytest.mark.slow
 def test_results_leave_in_full_datagrams_as_a_host_reads_them() -> None:
     tasks, rnd = long_tasks(), random.Random(4)
     dut = DatagramSender(tasks)
@@ -432,6 +435,7 @@ def tasks_of(known: TaskFormat, count: int, rnd: np.random.Generator) -> list[by
     return found
 
 
+@pytest.mark.slow
 def test_a_session_is_as_the_model_has_it_bit_for_bit() -> None:
     """Sessions begin, go to another host when their owner says nothing, and their tasks are answered."""
     d = design("pendulum2", functions=FUNCTIONS, ii=4)

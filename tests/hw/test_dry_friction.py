@@ -81,6 +81,7 @@ def test_a_rubbing_arm_is_as_exact_as_one_that_is_not(
         ("pendulum2", 8, {"calibratable": True}),
     ],
 )
+@pytest.mark.slow
 def test_a_rubbing_arm_becomes_hardware(name: str, ii: int, changes: dict, tmp_path: Path) -> None:
     options = Options(common(), ii=ii, **{"word": 18, **changes})
     d = compile_robot(rubbing(name), options)
@@ -90,6 +91,7 @@ def test_a_rubbing_arm_becomes_hardware(name: str, ii: int, changes: dict, tmp_p
 @pytest.mark.parametrize(
     "functions", [("id",), pytest.param(("id", "did"), marks=pytest.mark.thorough)]
 )
+@pytest.mark.slow
 def test_four_rubbing_legs_on_one(functions: tuple[str, ...], tmp_path: Path) -> None:
     d = compile_robot(rubbing("hyq"), Options(functions, ii=8, word=18))
     graph, turns = d.fixed.graph, d.plan.schedule.folds.turns

@@ -118,6 +118,7 @@ def run(dut: EngineCores, parts: Sequence[tuple[list[Write], Stream]], stall: fl
 
 
 @pytest.mark.parametrize("stall", few([0.0, 0.4], 0.4))
+@pytest.mark.slow
 def test_mixed_tasks_have_the_models_bits(stall: float) -> None:
     own = mapped("pendulum2")
     stream = tasks(own, common(), 40, seed=1)
@@ -133,6 +134,7 @@ def test_answers_to_tasks_of_no_function_wait_for_room() -> None:
     assert run(EngineCores(core), [(loads(own), Stream(beats, expected))], 0.97) == expected
 
 
+@pytest.mark.slow
 def test_another_robot_runs_on_the_same_hardware() -> None:
     parts = []
     for name, names in (("pendulum2", ("fd",)), ("ur5", ("id", "m")), ("pendulum2", ("fd",))):
@@ -149,6 +151,7 @@ def test_another_robot_runs_on_the_same_hardware() -> None:
         *(pytest.param(*more, marks=pytest.mark.thorough) for more in ((8, 4, 32), (4, 2, 35))),
     ],
 )
+@pytest.mark.slow
 def test_any_core_is_right(lanes: int, banks: int, width: int) -> None:
     core = Core(lanes, banks, width)
     own = mapped("ur5", ("fd", "m"), core)
@@ -156,6 +159,7 @@ def test_any_core_is_right(lanes: int, banks: int, width: int) -> None:
     assert run(EngineCores(core), [(loads(own), stream)], 0.0) == stream.expected
 
 
+@pytest.mark.slow
 def test_tasks_of_one_function_follow_each_other_every_interval() -> None:
     own = mapped("pendulum2", ("fd",))
     core = own.program.core

@@ -64,6 +64,7 @@ def check(run: Cosimulation) -> None:
         pytest.param("verilator", False, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_a_small_design(simulator: str, calibratable: bool, tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
     options = Options(functions=("id", "fd"), machine="engine", calibratable=calibratable)
@@ -72,6 +73,7 @@ def test_a_small_design(simulator: str, calibratable: bool, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("cores", few([2, 3], 3))
+@pytest.mark.slow
 def test_cores_in_lockstep(cores: int, tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
     d = compile_robot(robot, Options(functions=("id", "m"), machine="engine", cores=cores))
@@ -79,6 +81,7 @@ def test_cores_in_lockstep(cores: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("functions", few([("fd",), ("id", "m")], ("fd",)))
+@pytest.mark.slow
 def test_cores_that_get_tasks_in_turn(functions: tuple[str, ...], tmp_path: Path) -> None:
     robot = load_robot("pendulum2")
     options = Options(functions=functions, machine="engine", cores=3)
@@ -108,6 +111,7 @@ def test_dry_friction(tmp_path: Path) -> None:
     check(simulated(d, "verilator", tmp_path))
 
 
+@pytest.mark.slow
 def test_a_function_without_results_answers_with_a_header(tmp_path: Path) -> None:
     inertia = Inertia.from_com(1.5, np.zeros(3), np.diag([0.1, 0.1, 0.2]))
     limits = Limits(-1.0, 1.0, 2.0, 30.0)

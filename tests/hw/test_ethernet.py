@@ -191,6 +191,7 @@ def test_tasks_are_answered_bit_for_bit(wire: tuple) -> None:
     assert 150 < len(ours[0]) < 300
 
 
+@pytest.mark.slow
 def test_the_text_of_the_core_is_the_same_every_time(tmp_path: Path) -> None:
     program = (
         "import hashlib\n"

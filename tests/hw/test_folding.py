@@ -23,6 +23,7 @@ from tests.conftest import component, in_words
         pytest.param(("id",), 4, {"error": {"all": 1e-2}}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_four_legs_on_one(
     functions: tuple[str, ...], ii: int, kwargs: dict, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def damped(robot: Robot, damping: float) -> Robot:
         pytest.param(HAND, ("fd", "roll"), {}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_a_hand_becomes_hardware(
     text: str, functions: tuple[str, ...], more: dict[str, object], tmp_path: Path
 ) -> None:

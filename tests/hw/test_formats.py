@@ -25,6 +25,7 @@ SOME = ("id", "fd", "did")
         (5, {"spread": "twice", "device": "gw5a", "overflow": "flag", "programs": "one"}),
     ],
 )
+@pytest.mark.slow
 def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_path: Path) -> None:
     d = compile_robot(
         load_robot("pendulum2"), Options(functions=SOME, ii=ii, error={"all": 1e-4}, **options)
@@ -40,6 +41,7 @@ def test_formats_per_signal_bit_for_bit(ii: int, options: dict[str, str], tmp_pa
 
 
 @pytest.mark.parametrize(("ii", "device"), [(1, "ecp5"), (4, "generic125")])
+@pytest.mark.slow
 def test_products_beyond_64_bits(ii: int, device: str, tmp_path: Path) -> None:
     d = compile_robot(
         load_robot("pendulum2"), Options(("fd", "dfd"), ii=ii, device=device, error={"all": 2e-7})

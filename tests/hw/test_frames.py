@@ -32,6 +32,7 @@ def design(reference: str = "local", ii: int = 6) -> Design:
 @pytest.mark.parametrize(
     "reference", ["local", pytest.param("local_world_aligned", marks=pytest.mark.thorough)]
 )
+@pytest.mark.slow
 def test_functions_of_frames_are_near_float64(reference: str) -> None:
     d = design(reference)
     states = task_states(d, 300, seed=1)
@@ -41,6 +42,7 @@ def test_functions_of_frames_are_near_float64(reference: str) -> None:
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
 
 
+@pytest.mark.slow
 def test_functions_of_frames_become_hardware(tmp_path: Path) -> None:
     robot = with_contacts(design().robot, ["tip"])
     options = Options(("fk", "acc", "lama", "cfd"), ii=6, word=16, constraint_damping=0.5)
@@ -71,6 +73,7 @@ def test_the_driver_calls_them_by_the_names_of_the_golden_functions() -> None:
         assert np.all(forces[3] == 0)
 
 
+@pytest.mark.slow
 def test_a_contact_that_cannot_be_held_is_flagged() -> None:
     """The tip of an arm that is stretched out cannot move along it: no force holds it there."""
     robot = with_contacts(load_robot("iiwa14"), ["link7"])

@@ -33,6 +33,7 @@ def design(functions: tuple[str, ...], **options: Any) -> Design:
 
 @pytest.mark.parametrize("machine", ["pipeline", "engine"])
 @pytest.mark.parametrize("functions", GROUPS, ids=lambda names: names[0])
+@pytest.mark.slow
 def test_they_are_near_float64(functions: tuple[str, ...], machine: str) -> None:
     interval = {} if machine == "engine" else {"ii": 8}
     d = design(functions, machine=machine, **interval)
@@ -44,6 +45,7 @@ def test_they_are_near_float64(functions: tuple[str, ...], machine: str) -> None
 
 
 @pytest.mark.parametrize("functions", few(GROUPS, SECOND), ids=lambda names: names[0])
+@pytest.mark.slow
 def test_they_become_hardware(functions: tuple[str, ...], tmp_path: Path) -> None:
     assert simulated_mismatches(design(functions, ii=8, word=18), 40, tmp_path) == 0
 
@@ -59,6 +61,7 @@ def test_the_driver_fills_in_what_is_the_same() -> None:
         np.testing.assert_allclose(x, expected, atol=1e-5 * max(1.0, np.max(np.abs(expected))))
 
 
+@pytest.mark.slow
 def test_turns_of_a_floating_base_are_sent_both_ways() -> None:
     """Of a symmetric matrix an entry above the diagonal is a word of its own where it differs."""
     robot = Setup(base="floating").load("pendulum2")
@@ -80,6 +83,7 @@ def test_turns_of_a_floating_base_are_sent_both_ways() -> None:
         np.testing.assert_allclose(x, expected, atol=1e-4 * max(1.0, np.max(np.abs(expected))))
 
 
+@pytest.mark.slow
 def test_compiled_they_are_the_golden_functions() -> None:
     names = (*MOMENTUM, *SECOND, "dfe", "djac", "impulse", "dcfd", "dscfd")
     robot = with_frames(load_robot("pendulum2"), {"tip=link2": (0.1, 0.0, 0.2)})

@@ -77,6 +77,7 @@ def fusesoc_run(core: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow
 def test_lint_has_nothing_to_say(core: Path) -> None:
     status, said = fusesoc_run(core, "--target=lint", NAME)
     assert status == 0, said

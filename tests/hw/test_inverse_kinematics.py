@@ -42,6 +42,7 @@ def design(name: str, machine: str, functions: tuple[str, ...] = ("ik",)) -> Des
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", ["pendulum", "followers", "floating"])
+@pytest.mark.slow
 def test_steps_are_near_float64(name: str, machine: str) -> None:
     d = design(name, machine)
     tasks = make_tasks(d, "ik", task_states(d, 200, seed=1))
@@ -50,6 +51,7 @@ def test_steps_are_near_float64(name: str, machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.slow
 def test_steps_become_hardware(machine: str, tmp_path: Path) -> None:
     d = design("pendulum", machine, ("ik", "fk"))
     count = 30

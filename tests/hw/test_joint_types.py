@@ -62,6 +62,7 @@ FEW = ("revolute", "cylindrical", "spherical")
     "name",
     [n if n in FEW else pytest.param(n, marks=pytest.mark.thorough) for n in JOINT_TYPES],
 )
+@pytest.mark.slow
 def test_every_joint_type_becomes_hardware(name: str, tmp_path: Path) -> None:
     robot = arm(examples(JOINT_TYPES[name])[-1])
     d = compile_robot(robot, Options(FUNCTIONS, ii=8, word=18))
@@ -82,6 +83,7 @@ def test_a_continuous_joint_takes_cosine_and_sine() -> None:
 
 
 @pytest.mark.parametrize("base", ["floating", "planar"])
+@pytest.mark.slow
 def test_mobile_bases(base: str, tmp_path: Path) -> None:
     d = design("pendulum2", base=base, functions=FUNCTIONS, ii=6)
     coordinates = (

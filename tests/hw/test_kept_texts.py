@@ -13,6 +13,7 @@ from rbdgen_hw.library import CACHE, KeptTexts
 from tests.conftest import design
 
 
+@pytest.mark.slow
 def test_verilog_does_not_depend_on_what_was_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def write(d: Design, directory: Path, *suffixes: str) -> tuple[Path, Path, list[
 
 
 @pytest.mark.parametrize("options", [{"functions": common(), "ii": 4}, {"device": "ecp5"}])
+@pytest.mark.slow
 def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
     d = design("pendulum2", **options)
     waived, core, shells = write(d, tmp_path, "_uart", "_link", "_axi", "_datagrams")
@@ -78,6 +79,7 @@ def test_a_build_lints_clean(options: dict, tmp_path: Path) -> None:
         },
     ],
 )
+@pytest.mark.slow
 def test_the_ip_core_lints_clean(options: dict, tmp_path: Path) -> None:
     d = compile_robot(load_robot("pendulum2"), in_words(**options))
     waived, core, (shell,) = write(d, tmp_path, "_axi")

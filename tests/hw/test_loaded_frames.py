@@ -17,7 +17,7 @@ from rbdgen_sim.scoreboard import run_tasks
 from rbdgen_sim.simulators import get_simulator
 from tests.conftest import component, few
 
-FRAMES = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "djac", "dfe", "ik")
+FRAMES = ("fk", "jac", "acc", "lam", "laminv", "laminvf", "lama", "djac", "dfe")
 CONTACTS = ("cfd", "scfd", "dcfd", "dscfd", "impulse")
 DAMPED = {"constraint_damping": 0.1}
 SETUP = Setup(frame={"tip=link2": (0.0, 0.0, 0.2, 0.3, 0.2, 0.1)}, contact=("tip:xz",))
@@ -51,7 +51,7 @@ def test_the_model_follows_in_every_function_of_frames(
 
 def test_these_are_all_that_depend_on_frames() -> None:
     uses = [f.name for f in registry.known().values() if {"frames", "contacts"} & set(_sizes(f))]
-    assert {*FRAMES, *CONTACTS} >= {*uses} - {"lfd"}
+    assert {*FRAMES, *CONTACTS} >= {*uses} - {"lfd", "ik"}
 
 
 def _sizes(function: Any) -> list[str]:
@@ -69,6 +69,7 @@ def _sizes(function: Any) -> list[str]:
         pytest.param({"machine": "pipeline", "ii": 1, "word": 18}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_the_hardware_follows(options: dict[str, Any], tmp_path: Path) -> None:
     d = movable(("fk", "jac", "acc"), **options)
     assert d.network.calibration is not None
@@ -96,6 +97,7 @@ def test_a_place_is_loaded_by_its_entries() -> None:
     [
         (SETUP, "id", r"^movable_frames and functions: .* on which none of id depends; .* fk"),
         (Setup(), "fk", r"has no frame"),
+        (SETUP, "ik", r"^movable_frames: ik cuts steps .*; leave ik or movable_frames out$"),
         (
             Setup(frame={"tip=link2": ()}, loop=("tip:base:y",)),
             "fk",

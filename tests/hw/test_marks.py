@@ -38,6 +38,7 @@ def simulate(
 
 
 @pytest.mark.parametrize("ii", [1, 2])
+@pytest.mark.slow
 def test_marks_at_full_rate_are_those_of_the_schedule(ii: int, tmp_path: Path) -> None:
     d = design("pendulum2", functions=("dfd",), ii=ii)
     result = simulate(d, tmp_path)
@@ -57,6 +58,7 @@ def test_marks_at_full_rate_are_those_of_the_schedule(ii: int, tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_the_same_marks_on_another_simulator(tmp_path: Path) -> None:
     d = design("pendulum2", functions=("fd",), ii=2)
     marks = [simulate(d, tmp_path, 20, simulator).marks for simulator in ("amaranth", "icarus")]

@@ -48,6 +48,7 @@ def random_order(d, count: int) -> np.ndarray:
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_mixes_take_the_promised_interval(ii: int, options, programs: str, tmp_path: Path) -> None:
     d = design("pendulum2", functions=ALL, ii=ii, programs=programs, **options)
     order = random_order(d, 240)
@@ -88,6 +89,7 @@ def test_other_mixes_take_the_promised_interval(functions: tuple[str, ...], tmp_
         pytest.param(("m", "fd"), 2, LARGE, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_results_that_wait_for_each_other_cost_what_is_promised(
     functions: tuple[str, ...], ii: int, options, tmp_path: Path
 ) -> None:
@@ -112,6 +114,7 @@ def test_results_that_wait_for_each_other_cost_what_is_promised(
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
     ii: int, options, tmp_path: Path
 ) -> None:
@@ -136,6 +139,7 @@ def test_a_second_pass_leaves_only_a_few_turns_to_new_tasks(
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_latency_at_full_rate_is_as_promised(
     ii: int, options, function: str, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ MODELS = Path(__file__).with_name("primitives.v")
         ("gowin", "gw5a", "fd", {"2", "3"}),
     ],
 )
+@pytest.mark.slow
 def test_an_accelerator_of_blocks_is_the_same(
     flow: str, device: str, function: str, registers: set[str], tmp_path: Path
 ) -> None:

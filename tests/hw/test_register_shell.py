@@ -187,6 +187,7 @@ class Sides:
 
 
 @pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.slow
 def test_every_word_passes_once(bus: str) -> None:
     """Tasks and results in their order, what is refused not at all; counters say how much there was."""
     dut, rnd = Bench(bus), np.random.default_rng(7)

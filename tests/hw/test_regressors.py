@@ -56,6 +56,7 @@ def test_parameters_are_those_of_the_links_own_frames(name: str) -> None:
     assert max(worst(d).values()) < 1e-5
 
 
+@pytest.mark.slow
 def test_regressors_become_hardware(tmp_path: Path) -> None:
     assert simulated_mismatches(design(), 30, tmp_path) == 0
 

@@ -117,6 +117,7 @@ def test_roll_outs_of_many_steps_beside_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ii", [1, 4])
+@pytest.mark.slow
 def test_a_parameter_reaches_all_accelerators(ii: int, tmp_path: Path) -> None:
     """It is answered once; tasks before it have the old value, those behind it the new one, in whatever lane."""
     d = design("pendulum2", functions=("id", "dfd"), ii=ii, calibratable=True, replicas=3)

@@ -120,6 +120,7 @@ def run(dut: ResidentEngine, streams: Sequence[Stream], stall: float) -> list[in
         pytest.param("ur5", 0.3, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_two_robots_are_there_side_by_side(robot: str, stall: float) -> None:
     one = Resident.of(mapped("pendulum2", ("id", "fd")), 0, Place(rotating=400))
     program = one.own.program
@@ -139,12 +140,14 @@ def test_another_robot_takes_the_place_of_one(robot: str) -> None:
     assert run(ResidentEngine(Engine(Core())), streams, 0.2) == answered(streams)
 
 
+@pytest.mark.slow
 def test_several_cores_take_turns() -> None:
     own = Resident.of(mapped("pendulum2", ("id",)))
     streams = [*own.load(), own.tasks(12, 5)]
     assert run(ResidentEngine(Engine(Core(), 2)), streams, 0.0) == answered(streams)
 
 
+@pytest.mark.slow
 def test_what_is_damaged_is_not_written() -> None:
     own = Resident.of(mapped("pendulum2", ("id",)))
     rnd = random.Random(3)
@@ -159,6 +162,7 @@ def test_what_is_damaged_is_not_written() -> None:
     assert run(ResidentEngine(Engine(Core())), streams, 0.1) == answered(streams)
 
 
+@pytest.mark.slow
 def test_a_load_that_is_cut_off_leaves_the_old_functions_or_none() -> None:
     old = Resident.of(mapped("pendulum2", ("id",)))
     new = Resident.of(mapped("pendulum2", ("fd",)))
@@ -169,6 +173,7 @@ def test_a_load_that_is_cut_off_leaves_the_old_functions_or_none() -> None:
     assert run(ResidentEngine(Engine(Core())), streams, 0.0) == answered(streams)
 
 
+@pytest.mark.slow
 def test_a_directory_keeps_what_is_written_there() -> None:
     words = {0: 0x1234, 1: 0xFFFF, 7: 1, 255: 0xA5A5}
     streams = [packets(Write(DIRECTORY, place, word) for place, word in words.items())]
@@ -194,6 +199,7 @@ LEAN = Core(1, 1, 32, 512, 2048, 256, 64, lean=True)
         pytest.param("ur5", ("fd", "id"), replace(LEAN, lanes=2), 0.2, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_a_lean_core_computes_the_same_bits_as_its_graph(
     robot: str, functions: tuple[str, ...], core: Core, stall: float
 ) -> None:

@@ -39,6 +39,7 @@ PIPELINE, ENGINE = {"ii": 4, "word": 24}, {"machine": "engine", "word": 32}
 @pytest.mark.parametrize("machine", [PIPELINE, ENGINE])
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 @pytest.mark.parametrize("steps", [1, 7])
+@pytest.mark.slow
 def test_the_model_is_the_integrator(integrator: str, steps: int, machine: dict[str, Any]) -> None:
     d = design("ur5", functions=("roll",), integrator=integrator, time_step=H, **machine)
     tasks = make_tasks(d, "roll", states_with(d, 60, steps))
@@ -81,6 +82,7 @@ def test_runge_kutta_is_nearer_to_the_truth() -> None:
         ("rk4", ENGINE),
     ],
 )
+@pytest.mark.slow
 def test_bits_tags_and_order(
     integrator: str, machine: dict[str, Any], stall: float, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_one_step_takes_the_promised_time(
 
 @pytest.mark.parametrize("robot", few(["pendulum2", "ur5"], "pendulum2"))
 @pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.slow
 def test_steps_of_an_engine_take_the_promised_time(robot: str, cores: int, tmp_path: Path) -> None:
     """Those of ur5 wait for the next interval of a routine that is played still."""
     d = design(robot, functions=("roll",), cores=cores, time_step=H, **ENGINE)
@@ -123,6 +126,7 @@ def test_steps_of_an_engine_take_the_promised_time(robot: str, cores: int, tmp_p
         pytest.param(ENGINE | {"cores": 3, "forces": True}, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_beside_all_other_functions(machine: dict[str, Any], tmp_path: Path) -> None:
     functions = (*common(), "roll")
     d = design("pendulum2", functions=functions, integrator="rk4", time_step=H, **machine)
@@ -141,6 +145,7 @@ def test_beside_all_other_functions(machine: dict[str, Any], tmp_path: Path) -> 
         pytest.param(("difd", "roll"), "one", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_operands_that_a_roll_out_does_not_have_are_zero(
     functions: tuple, programs: str, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def some_frames(count: int, seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("at_once", AT_ONCE)
+@pytest.mark.slow
 def test_frames_are_taken_as_by_the_model(at_once: int) -> None:
     data = some_frames(100, 1)
     assert received(data, at_once) == expected(data)
@@ -162,6 +163,7 @@ def test_damage_is_dropped_as_by_the_model(seed: int) -> None:
     assert expected(data).dropped > 20
 
 
+@pytest.mark.slow
 def test_garbage_and_frames_beyond_the_buffer_are_damage() -> None:
     limit = buffer_bytes(shell_model().tasks) - FRAME_BYTES
     data = (
@@ -183,6 +185,7 @@ def test_what_finds_no_room_leaves_the_rest_whole() -> None:
     assert found.accepted == room // shell.lengths[1]
 
 
+@pytest.mark.slow
 def test_what_finds_no_room_does_not_touch_what_waits() -> None:
     # more comes than is taken: the ring is full again and again
     random, shell = np.random.default_rng(9), shell_model()

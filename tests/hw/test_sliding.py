@@ -43,6 +43,7 @@ def test_sliding_contacts_are_near_float64(reference: str) -> None:
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-4, function
 
 
+@pytest.mark.slow
 def test_sliding_contacts_become_hardware(tmp_path: Path) -> None:
     robot = with_contacts(design().robot, ["tip:xb"])
     options = Options(("scfd",), ii=6, word=18, constraint_damping=0.5, forces=True)
@@ -61,6 +62,7 @@ def test_the_driver_calls_them_by_the_name_of_the_golden_function() -> None:
         np.testing.assert_allclose(x, y, atol=1e-4 * np.max(np.abs(y)))
 
 
+@pytest.mark.slow
 def test_a_contact_that_jams_is_flagged() -> None:
     """A slope beyond the one at which a unit of normal force, with what follows, moves the tip along its normal no
     more."""

@@ -17,6 +17,7 @@ from tests.hw.test_joint_types import simulated_mismatches
 
 
 @pytest.mark.parametrize("integrator", few(["euler", "rk4"], "euler"))
+@pytest.mark.slow
 def test_a_step_becomes_hardware(integrator: str, tmp_path: Path) -> None:
     options = Options(
         ("fd", "step"), ii=8, word=24, integrator=integrator, time_step=0.01, forces=True
@@ -30,6 +31,7 @@ def test_a_step_becomes_hardware(integrator: str, tmp_path: Path) -> None:
     assert simulated_mismatches(d, 24, tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_beside_derivatives_a_step_goes_through_their_program(tmp_path: Path) -> None:
     functions = ("fd", "did", "dfd", "step")
     d = compile_robot(load_robot("pendulum2"), Options(functions, ii=4, word=24, time_step=0.01))
@@ -60,6 +62,7 @@ def mobile(joint: Joint) -> Robot:
 
 
 @pytest.mark.parametrize("joint", [FreeFlyer(), Planar()])
+@pytest.mark.slow
 def test_a_mobile_robot_steps_on_its_manifold(joint: Joint, tmp_path: Path) -> None:
     d = compile_robot(mobile(joint), Options(("step",), ii=8, word=27, time_step=0.01))
     tasks = make_tasks(d, "step", task_states(d, 200, seed=1))

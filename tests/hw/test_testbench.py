@@ -140,6 +140,7 @@ def change(directory: Path, name: str) -> str:
     return f"MISMATCH {function}, task {number}, tag {tag}, beat 1 of 2: expected {changed}, got {beat}"
 
 
+@pytest.mark.slow
 def test_it_names_what_differs(tmp_path: Path) -> None:
     d = write("calibratable", tmp_path)
     changed = change(tmp_path, d.name)

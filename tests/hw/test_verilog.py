@@ -19,6 +19,7 @@ def made() -> Design:
     return design("iiwa14", functions=("m",), ii=8, device="ecp5")
 
 
+@pytest.mark.slow
 def test_the_same_design_gives_the_same_bytes(made: Design) -> None:
     # in one process: nothing may depend on where objects stand in memory
     texts = [design_verilog(made) for _ in range(2)]
@@ -32,6 +33,7 @@ ENGINE = {"machine": "engine", "word": 32}
     "options",
     [{"ii": 4}, {"ii": 4, "replicas": 2}, ENGINE, ENGINE | {"cores": 2}],
 )
+@pytest.mark.slow
 def test_no_process_waits_for_a_constant(options: dict[str, object]) -> None:
     """Verilog runs ``always @*`` when something that it reads changes: one that reads nothing leaves what it should
     drive undefined."""

@@ -42,6 +42,7 @@ def test_signed_digits_are_exact_and_sparse(value: int) -> None:
     assert all(b - a >= 2 for a, b in itertools.pairwise(places))
 
 
+@pytest.mark.slow
 def test_every_short_constant() -> None:
     for mantissa in range(1, 2**12, 2):
         check(mantissa)

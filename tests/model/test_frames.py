@@ -150,6 +150,7 @@ def test_too_many_rows_are_refused() -> None:
         with_contacts(many, [*(f"f{k}:6d" for k in range(10)), "link6"])
 
 
+@pytest.mark.slow
 def test_a_design_says_its_frames_and_is_made_again_from_its_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,6 +129,7 @@ def test_loops_stay_where_they_are_on_another_root() -> None:
     np.testing.assert_allclose(golden.loop_residuals(other, moved), gaps, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_design_says_its_loops_and_is_made_again_from_its_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,6 +127,7 @@ def test_every_joint_agrees_with_pinocchio(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.slow
 def test_random_trees_agree_with_pinocchio(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = pin.Model()

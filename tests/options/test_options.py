@@ -334,6 +334,7 @@ def test_help_shows_what_most_people_need(command: str, capsys: pytest.CaptureFi
         assert re.search(rf"--{flag}\b", whole)
 
 
+@pytest.mark.slow
 def test_written_options_are_read_again(tmp_path: Path) -> None:
     arguments = ["--functions", "dfd,roll", "--with-inverse", "--integrator", "rk4", "--ii", "8"]
     first = tmp_path / "first"

@@ -22,6 +22,7 @@ from rbdgen.trials import make_tasks, task_states
 
 
 @pytest.mark.parametrize("functions", [("id",), ("did", "m"), ("fd",)])
+@pytest.mark.slow
 def test_no_state_is_beyond_a_bound(functions: tuple[str, ...]) -> None:
     design = compile_robot(load_robot("ur5"), Options(functions=functions, word=27))
     network, states = build_network(

@@ -121,6 +121,7 @@ def test_a_source_distribution_has_every_file_and_makes_the_same_wheel(
     assert (again.name, again.read_bytes()) == (wheel.name, wheel.read_bytes())
 
 
+@pytest.mark.slow
 def test_the_version_is_that_of_the_wheel(bare: Environment, wheel: Path) -> None:
     version = wheel.name.split("-")[1]
     assert bare.output("rbdgen", "--version") == f"rbdgen {version}\n"

@@ -63,6 +63,7 @@ def promised() -> dict[str, Any]:
     return comparison.comparison([("iiwa14", report)])
 
 
+@pytest.mark.slow
 def test_promises_are_called_modelled(promised: dict[str, Any]) -> None:
     row = promised["rows"][0]
     assert row["known"] == PROMISED

@@ -24,6 +24,7 @@ def link(name: str, parent: str, joint: str = "joint") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("robot", "options"), DESIGNS)
+@pytest.mark.slow
 def test_layouts_keep_within_eighty_columns(robot: str, options: dict[str, Any]) -> None:
     report = design_report(design(robot, **options))
     text = design_text.layout(report)

@@ -92,6 +92,7 @@ def test_so_does_that_of_a_program() -> None:
     assert found == {key.path for key in keys if key.where in ("all", "program")}
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_must_be_of_unit_length() -> None:
     robot = parse_urdf(HAND, "hand.urdf", base="floating")
     vectors = manifest(compile_robot(robot, Options(("id",), word=18)), "0" * 64, "1")["vectors"]

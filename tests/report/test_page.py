@@ -45,6 +45,7 @@ def brightness(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
+@pytest.mark.slow
 def test_page_opens_without_complaints(scheme: str, build: Path) -> None:
     page = build / "report.html"
     with visit(page, scheme) as seen:

@@ -64,6 +64,7 @@ def expected() -> list[int]:
 
 
 @every_simulator
+@pytest.mark.slow
 def test_cycles_without_stalls_are_exact(name: str, workdir: Path) -> None:
     trace = simulate(name, Stimulus(BEATS, len(BEATS)), workdir)
     count = np.arange(len(BEATS))
@@ -76,6 +77,7 @@ def test_cycles_without_stalls_are_exact(name: str, workdir: Path) -> None:
 
 
 @every_simulator
+@pytest.mark.slow
 def test_interval_of_the_design_shows_in_the_trace(name: str, tmp_path: Path) -> None:
     changed = (
         rtl(name, 3) if name == "amaranth" else variant(tmp_path, ("INTERVAL = 1", "INTERVAL = 3"))
@@ -97,6 +99,7 @@ def test_data_is_right_under_stalls_and_offers_wait(name: str, workdir: Path) ->
     assert trace.cycles > 2 * len(BEATS)
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_trace_on_every_simulator(workdir: Path) -> None:
     stimulus = Stimulus(BEATS, len(BEATS), input_stall=0.3, output_stall=0.3, seed=11)
     simulate("verilator", stimulus, workdir)
@@ -120,6 +123,7 @@ def test_another_seed_stalls_otherwise(workdir: Path) -> None:
 
 
 @pytest.mark.parametrize("stall", [0.1, 0.5, 0.9])
+@pytest.mark.slow
 def test_stalls_are_as_frequent_as_asked(stall: float, workdir: Path) -> None:
     beats = BEATS * 10
     source = simulate("icarus", Stimulus(beats, len(beats), input_stall=stall), workdir)
@@ -138,6 +142,7 @@ def test_deadlock_is_reported_in_one_line_with_the_counts(name: str, workdir: Pa
 
 
 @every_simulator
+@pytest.mark.slow
 def test_probes_are_read_when_the_run_is_over(name: str, workdir: Path) -> None:
     design = replace(rtl(name), probes=("accepted",))
     stimulus = Stimulus(BEATS[:57], 57, input_stall=0.4, output_stall=0.6, seed=3)
@@ -186,6 +191,7 @@ def test_a_payload_that_changes_while_offered_is_named(tmp_path: Path) -> None:
         simulate("icarus", Stimulus(BEATS, len(BEATS), output_stall=0.5), tmp_path, changed)
 
 
+@pytest.mark.slow
 def test_unknown_values_are_named(tmp_path: Path) -> None:
     changed = variant(tmp_path, ("            level <= 0;\n", ""))
     with pytest.raises(ProtocolError, match=r"^icarus: out_valid is X in cycle 0$"):
@@ -197,6 +203,7 @@ def test_unknown_values_are_named(tmp_path: Path) -> None:
         simulate("icarus", Stimulus(BEATS, len(BEATS)), tmp_path, changed)
 
 
+@pytest.mark.slow
 def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
     simulator.cache_clear()
     stimulus = Stimulus(BEATS[:10], 10)
@@ -211,6 +218,7 @@ def test_build_is_reused_until_the_source_changes(tmp_path: Path) -> None:
     assert changed.payloads == [(value + 1) % (1 << WIDTH) for value in again.payloads]
 
 
+@pytest.mark.slow
 def test_a_build_is_reused_in_another_directory(tmp_path: Path) -> None:
     stimulus = Stimulus(BEATS[:10], 10)
     # a source that no other test compiles
@@ -232,6 +240,7 @@ def test_a_build_is_reused_in_another_directory(tmp_path: Path) -> None:
     assert mended.payloads == first.payloads
 
 
+@pytest.mark.slow
 def test_nothing_that_lies_in_the_folder_is_run(tmp_path: Path) -> None:
     stimulus, ran = Stimulus(BEATS[:5], 5), tmp_path / "ran"
     get_simulator("icarus").run(rtl("icarus"), stimulus, tmp_path / "work")

@@ -102,6 +102,7 @@ def expected(name: str, f: str, given: dict[str, np.ndarray]) -> Any:
         "ball",
     ],
 )
+@pytest.mark.slow
 def test_all_functions_are_the_golden_ones(name: str) -> None:
     for f in compiled(name)._methods:
         given = taken(name, f)
@@ -110,6 +111,7 @@ def test_all_functions_are_the_golden_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ur5", "floating"])
+@pytest.mark.slow
 def test_one_state_is_that_of_many(name: str) -> None:
     for f in ("id", "m", "dfd"):
         given = taken(name, f)
@@ -119,6 +121,7 @@ def test_one_state_is_that_of_many(name: str) -> None:
             np.testing.assert_allclose(x, y[4], rtol=1e-13, atol=1e-13 * np.abs(y).max())
 
 
+@pytest.mark.slow
 def test_any_leading_shape() -> None:
     given = {name: x[:20].reshape(4, 5, *x.shape[1:]) for name, x in taken("ur5", "did").items()}
     same(compiled("ur5").rnea_derivatives(**given), expected("ur5", "did", given))
@@ -135,6 +138,7 @@ def test_angles_beyond_what_vectors_reduce() -> None:
     same(one, expected("ur5", "id", {k: x[5] for k, x in given.items()}))
 
 
+@pytest.mark.slow
 def test_forces_and_a_moving_base() -> None:
     own, rng = robot("ur5"), np.random.default_rng(1)
     given = taken("ur5", "did")
@@ -154,6 +158,7 @@ def test_forces_and_a_moving_base() -> None:
     same(without, golden.rnea(own, **given, root=root))
 
 
+@pytest.mark.slow
 def test_frames() -> None:
     own = robot("arm")
     q, v = operands("ur5")["q"], operands("ur5")["v"]
@@ -165,6 +170,7 @@ def test_frames() -> None:
     same(made.function("acc")(**given), getattr(golden, function("acc").method)(own, **given))
 
 
+@pytest.mark.slow
 def test_regressors() -> None:
     """Of a floating base, and as frames of the robot's file have the parameters."""
     made = compile(robot("floating"), ["regressor", "eregressor", "dadpi"])
@@ -173,6 +179,7 @@ def test_regressors() -> None:
         same(made.function(f)(**given), expected("floating", f, given), TOLERANCE.get(f, 1e-12))
 
 
+@pytest.mark.slow
 def test_inverse_kinematics() -> None:
     own = robot("floating")
     own = with_frames(own, {own.bodies[-1].name: (0.1, 0, 0), own.bodies[1].name: ()})

@@ -86,6 +86,7 @@ def check(name: str, own: OnHost) -> None:
 
 @needs_compiler
 @pytest.mark.parametrize(("name", "function"), cases())
+@pytest.mark.slow
 def test_kernels_agree_with_the_golden_model(name: str, function: str, tmp_path: Path) -> None:
     kinds = TYPES if name == "iiwa14" or function == "difd" else TYPES[:1]
     check(name, OnHost(CudaFunction(program(name, function)), tmp_path, kinds))
@@ -118,6 +119,7 @@ def test_products_of_matrices_stay_whole_in_both_kernels() -> None:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_products_between_arrays_in_shared_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_products_between_arrays_in_shared_memory(
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_singular_states_are_counted_once(tmp_path: Path) -> None:
     own = CudaFunction(program("iiwa14", "dfd"))
     states = program_states(robot("iiwa14"), SETTINGS, own.program, COUNT)
@@ -173,6 +176,7 @@ def test_warps_read_only_what_is_there(warps: int) -> None:
     assert max(slots, default=-1) < found.slots
 
 
+@pytest.mark.slow
 def test_large_plain_kernels_call_their_parts() -> None:
     kept = {
         f: [CudaFunction(program("iiwa14", f)).kernels(k)[0].kept for k in TYPES]

@@ -85,6 +85,7 @@ def raw_tasks(design: Design, f: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", few(DESIGNS, *(name for name in DESIGNS if name != "Runge-Kutta")))
+@pytest.mark.slow
 def test_every_bit_and_every_flag(name: str) -> None:
     robot, functions, options = DESIGNS[name]
     design = compile_robot(load_robot(robot), in_words(functions=functions, **options))

@@ -42,6 +42,7 @@ def functions(name: str) -> JaxFunctions:
 
 
 @every_robot
+@pytest.mark.slow
 def test_inverse_dynamics_are_the_golden_ones(name: str) -> None:
     own, f = robot(name), functions(name)
     q, v, a, _ = states(name)
@@ -92,6 +93,7 @@ def test_derivatives_of_torques_are_the_golden_ones(name: str, jacobian: str) ->
 
 
 @both_ways
+@pytest.mark.slow
 def test_derivatives_of_accelerations_are_the_golden_ones(name: str) -> None:
     own, f = robot(name), functions(name)
     q, v, _, tau = states(name)
@@ -214,6 +216,7 @@ def test_roll_outs_take_numbers_of_steps() -> None:
     same(f.roll_out(q[0], v[0], tau[0], 3)[1], golden.roll_out(own, q[0], v[0], tau[0], 3)[1])
 
 
+@pytest.mark.slow
 def test_torques_for_a_motion_are_found_by_gradients() -> None:
     """Shooting: constant torques of some intervals, by Gauss-Newton on where the arm ends."""
     f = functions("pendulum2")

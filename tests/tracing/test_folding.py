@@ -66,6 +66,7 @@ def test_a_turn_is_its_own_node_with_the_arguments_in_the_templates_order() -> N
                 assert turn.negated[turn.args.index(graph.nodes[turn.node].args[1])]
 
 
+@pytest.mark.slow
 def test_what_has_no_time_for_the_sign_of_its_turn_is_not_folded() -> None:
     """At a high clock a sum alone fits behind the choice of its arguments, with signs that differ by turn it does not:
     the design has one for each branch."""

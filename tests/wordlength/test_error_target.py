@@ -141,6 +141,7 @@ def test_targets_are_kept_by_dots_of_an_arm(error: float, function: str) -> None
 
 
 @pytest.mark.parametrize("integrator", [pytest.param("euler", marks=pytest.mark.thorough), "rk4"])
+@pytest.mark.slow
 def test_targets_are_kept_by_a_step_of_a_roll_out(integrator: str) -> None:
     """Runge-Kutta's evaluations hand on results that no task gets, and its first begins with copies of the state."""
     design = built(1e-3, "ur5", ("roll",), ii=8, integrator=integrator)
@@ -156,6 +157,7 @@ def test_targets_by_function_are_kept_apart() -> None:
     assert tau["max_relative"] <= 1e-5 < by_q["max_relative"] <= 1e-3
 
 
+@pytest.mark.slow
 def test_signals_of_their_own_take_fewer_blocks_than_one_word() -> None:
     own, word = (built(1e-5, "ur5", ("id",), formats=f) for f in ("signal", "uniform"))
     assert own.plan.schedule.blocks <= 0.8 * word.plan.schedule.blocks
@@ -208,6 +210,7 @@ def test_formats_so_coarse_that_tasks_overflow_get_finer(monkeypatch: pytest.Mon
         built(0.5, "ur5", ("minv",))
 
 
+@pytest.mark.slow
 def test_a_link_so_light_that_sums_outgrow_the_representation() -> None:
     """What the others weigh is nothing beside what it takes to tell the last one from none."""
     robot = snake(4)

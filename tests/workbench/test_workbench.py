@@ -100,6 +100,7 @@ def test_pictures_are_drawn(made: Design, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="without Icarus")
+@pytest.mark.slow
 def test_designs_are_simulated(made: Design, tmp_path: Path) -> None:
     told: list[str] = []
 

@@ -18,6 +18,7 @@ STATES = 2000
 
 
 @pytest.mark.parametrize("name", few(["pendulum2", "ur5", "iiwa14", "hyq"], "ur5"))
+@pytest.mark.slow
 def test_words_of_32_bits_keep_every_entry_of_every_function(name: str) -> None:
     own = mapped(name)
     targets = resolve_targets(Options(functions=common()).targets, own.network)
@@ -28,6 +29,7 @@ def test_words_of_32_bits_keep_every_entry_of_every_function(name: str) -> None:
     assert set(flagged.values()) == {0.0}
 
 
+@pytest.mark.slow
 def test_points_are_multiples_of_a_few_bits() -> None:
     own = mapped("iiwa14")
     graph, formats = own.fixed.graph, own.fixed.formats

@@ -33,6 +33,7 @@ def differences(own: Mapped, function: str) -> int:
 
 @pytest.mark.parametrize("function", common())
 @pytest.mark.parametrize("name", few(["pendulum2", "ur5", "iiwa14", "hyq"], "pendulum2", "iiwa14"))
+@pytest.mark.slow
 def test_a_core_has_the_bits_of_the_graph(name: str, function: str) -> None:
     assert differences(mapped(name), function) == 0
 
@@ -72,6 +73,7 @@ def test_a_lean_core_has_them_as_well(lanes: int, banks: int) -> None:
 
 
 @pytest.mark.parametrize("function", ["id", pytest.param("fd", marks=pytest.mark.thorough)])
+@pytest.mark.slow
 def test_a_floating_base(function: str) -> None:
     own = mapped("hyq", ("id", "fd"), base="floating")
     check_program(own.program)

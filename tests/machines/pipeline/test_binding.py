@@ -98,6 +98,7 @@ def test_exchanges_leave_less_to_choose_and_no_wider_multipliers(seed: int) -> N
     assert inputs(runs, bindings) < inputs(runs, as_first(runs, first))
 
 
+@pytest.mark.slow
 def test_more_multipliers_have_less_to_choose() -> None:
     totals = []
     for extra in (0, 3, 100):

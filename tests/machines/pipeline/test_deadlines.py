@@ -87,6 +87,7 @@ def test_no_exit_pays_for_all_others() -> None:
     assert set(best.cycles.values()) == {99}
 
 
+@pytest.mark.slow
 def test_short_functions_need_not_wait_for_long_ones() -> None:
     times = design("ur5", functions=SEVEN, ii=12)
     alone = design("ur5", functions=("m",), ii=12)

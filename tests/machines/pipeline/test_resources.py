@@ -27,6 +27,7 @@ def luts(d: Design) -> int:
         pytest.param(6, "logic", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.slow
 def test_counts_agree_with_the_plan(ii: int, constants: str) -> None:
     d = design("iiwa14", functions=("did",), ii=ii, constants=constants, device="ecp5", clock=20.0)
     used = estimate(d.plan, d.tasks)
@@ -65,6 +66,7 @@ def test_what_saves_logic_counts_less() -> None:
         assert luts(design("iiwa14", **(asked | saving))) < share * plain
 
 
+@pytest.mark.slow
 def test_registers_within_operators_count() -> None:
     """A constant factor of several levels has them at a fast clock, and a shifter."""
     slow, fast = (

@@ -44,6 +44,7 @@ def test_values_that_wait_long_between_units_do_so_in_fifos() -> None:
 
 
 @pytest.mark.parametrize("ii", few([1, 4], 4))
+@pytest.mark.slow
 def test_no_two_units_keep_a_value_side_by_side_before_either_reads_it(ii: int) -> None:
     plan = make_plan(
         schedule(design("iiwa14", functions=("dfd",)).fixed, DEVICES["generic125"], ii)
@@ -145,6 +146,7 @@ def test_checker_finds_a_broken_schedule(change, message: str) -> None:
         (lambda cycles, ii: [c - 30 for c in cycles], "must take beats when they are there"),
     ],
 )
+@pytest.mark.slow
 def test_checker_finds_beats_at_wrong_times(change, message: str) -> None:
     plan = design("iiwa14", functions=("did",), ii=6).plan
     beats = plan.beats["did"]
@@ -191,6 +193,7 @@ def test_checker_finds_a_value_that_no_unit_offers() -> None:
         check_plan(dataclasses.replace(plan, units=units))
 
 
+@pytest.mark.slow
 def test_a_register_that_moved_on_before_it_is_read_is_refused() -> None:
     plan = make_plan(schedule(design("iiwa14", functions=("dfd",)).fixed, DEVICES["generic125"], 4))
     slots, through = plan.schedule.slots, {(f.sink, v) for f in plan.fifos for v in f.values}
