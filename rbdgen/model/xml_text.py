@@ -21,7 +21,8 @@ _NAME = r"(?:[^\W\d]|:)[\w:.\-]*+"
 _ONE = rf"\s*+({_NAME})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
 _ATTRIBUTE = re.compile(_ONE)
 _OPENED = re.compile(f"<({_NAME})")
-_START = re.compile(rf"<({_NAME})((?:{_ONE})*+)\s*+(/?)>")
+# atomic: before Python 3.11.5 a possessive repeat of a group takes parts of one that does not match
+_START = re.compile(rf"<({_NAME})((?>(?:{_ONE})*))\s*+(/?)>")
 _END = re.compile(rf"</({_NAME})\s*>")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9a-fA-F]{1,6})|(lt|gt|amp|quot|apos));")
 _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}

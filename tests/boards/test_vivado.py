@@ -4,7 +4,6 @@ Tcl interpreter runs the script, in which every command that it does not know sa
 from __future__ import annotations
 
 import re
-import tkinter
 
 import pytest
 
@@ -17,6 +16,8 @@ from rbdgen_boards.flow import RegisterPort, Streams
 from rbdgen_boards.vivado import XDMA_BYTES, instructions, project
 from rbdgen_hw.emit import axi_verilog, registers_verilog
 from tests.conftest import design
+
+tkinter = pytest.importorskip("tkinter", reason="Python without Tcl")
 
 RECORD = """
 set calls {}

@@ -22,9 +22,9 @@ from rbdgen.model.xml_text import read_xml
 
 LONGEST_LITERAL = 100
 """Characters of a text that is tried as a number."""
-# possessive: a text that does not match is not tried in every other way
+# atomic: a text that does not match is not tried in every other way (not possessive, see rbdgen.model.xml_text)
 _PARAMETER = re.compile(
-    r"\s*([^\s:=]+)\s*:?=\s*(\^\|?)?((?:\$\{.*?\}|\$\(.*?\)|'.*?'|\".*?\"|[^\s'\"])*+)(?:\s+|$)",
+    r"\s*([^\s:=]+)\s*:?=\s*(\^\|?)?((?>(?:\$\{.*?\}|\$\(.*?\)|'.*?'|\".*?\"|[^\s'\"])*))(?:\s+|$)",
     re.DOTALL,
 )
 _BARE = re.compile(r"\s*(\S+)\s*")
