@@ -145,7 +145,9 @@ class PinocchioParts:
         """That of ``name``.cpp."""
         made = self.folder / f"{name}.o"
         if not made.exists():
-            line = ["g++", "-std=c++17", *OPTIMISED, *included(), f"-I{NATIVE}", "-w"]
+            line = ["g++", "-std=c++17", *OPTIMISED, *included(), f"-I{NATIVE}"]
+            # Pinocchio says of all its constraints that they will change
+            line += ["-Wno-deprecated-declarations"]
             line += ["-c", str(NATIVE / f"{name}.cpp"), "-o", str(made)]
             subprocess.run(line, check=True)
         return made

@@ -140,7 +140,7 @@ def body_damping(found: Sequence[Carrier], damping: float, enter: Enter) -> Entr
     if damping == 0.0:
         return entries
     for k, carrier in enumerate(found):
-        # where frames can be moved it is no constant
+        # no constant at the base's origin, and where frames can be moved
         with enter("Fx", carrier.body):
             rows = carrier.damping(damping)
         for i, row in enumerate(rows):

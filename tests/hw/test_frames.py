@@ -42,6 +42,14 @@ def test_functions_of_frames_are_near_float64(reference: str) -> None:
         assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3, function
 
 
+def test_inertia_at_the_bases_origin_takes_a_damping() -> None:
+    options = Options(("lam",), machine="engine", reference="world", constraint_damping=0.5)
+    d = compile_robot(design().robot, options)
+    tasks = make_tasks(d, "lam", task_states(d, 100, seed=1))
+    assert not tasks.flags.any()
+    assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
+
+
 @pytest.mark.slow
 def test_functions_of_frames_become_hardware(tmp_path: Path) -> None:
     robot = with_contacts(design().robot, ["tip"])
