@@ -19,8 +19,8 @@ PYTEST := $(BIN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: ## Run the tests, in ten minutes; lint, format, types and import direction are among them
 	$(PYTEST)
 
-thorough: ## Run further tests: slow ones, and more sizes, robots and intervals of what `make test` has
-	$(PYTEST) -m 'slow or thorough'
+thorough: ## Run further tests: slow ones, and more sizes, robots and intervals of what `make test` has; PART=2/5: a part of them
+	$(PYTEST) -m 'slow or thorough' -p tests.parts --part $(or $(PART),1/1)
 
 coverage: ## Run the tests, print branch coverage; twice the time of `make test`
 	$(PYTEST) -p tests.branches

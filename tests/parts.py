@@ -1,0 +1,33 @@
+"""Every n-th test that is chosen: `make thorough PART=2/5`, `python -m pytest -p tests.parts --part 2/5`.
+
+A pytest plugin. Cases of one test are dealt in turn, so that each part has some of them. Continuous integration runs
+one part, which a commit decides; the parts together are all tests.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+
+def _part(words: str) -> tuple[int, int]:
+    """``K/N``: the k-th of n parts, from 1. Raises :class:`pytest.UsageError` for anything else."""
+    found = re.fullmatch(r"([0-9]+)/([0-9]+)", words)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise pytest.UsageError(f"--part {words}: is not K/N with 1 <= K <= N, as 2/5 is")
+    return int(found[1]), int(found[2])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--part``."""
+    parser.addoption("--part", default="1/1", metavar="K/N", help="run the K-th of N parts")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what is in the part; what marks leave out is gone by now."""
+    part, parts = _part(str(config.getoption("part")))
+    left = [item for at, item in enumerate(items) if at % parts != part - 1]
+    items[:] = items[part - 1 :: parts]
+    config.hook.pytest_deselected(items=left)
