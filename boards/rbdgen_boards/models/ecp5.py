@@ -513,6 +513,7 @@ ECP5 = Models(
         "IDDRX1F": iddrx1f,
         "ODDRX1F": oddrx1f,
         "IOLOGIC": pad_logic,
+        "SIOLOGIC": pad_logic,
         "DP16KD": dp16kd,
         "MULT18X18D": mult18x18d,
     },
