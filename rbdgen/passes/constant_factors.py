@@ -2,10 +2,10 @@
 multipliers.
 
 c·x ± c·y becomes c·(x ± y) where neither product is used elsewhere, and (c·x)·y becomes c·(x·y) where that lets equal
-products be shared. −(x − y) is y − x, and −(x + y) is (−x) − y, so that a negation costs nothing where a difference
-that nothing else uses stands somewhere below the sum. A factor in logic costs several adders; on a multiplier that is
-shared anyway it costs a slot. Factors that make angles of radians, or belong to a table's residual, stay: they need
-more bits than a word has.
+products be shared. A power of two is wiring in hardware; on a processor it is a product, and moves likewise. −(x − y)
+is y − x, and −(x + y) is (−x) − y, so that a negation costs nothing where a difference that nothing else uses stands
+somewhere below the sum. A factor in logic costs several adders; on a multiplier that is shared anyway it costs a slot.
+Factors that make angles of radians, or belong to a table's residual, stay: they need more bits than a word has.
 """
 
 from __future__ import annotations
@@ -47,6 +47,24 @@ def _lone_products(graph: Graph, node: Node) -> bool:
         if len(graph.users[a]) != 1 or a in graph.results:
             return False
     return True
+
+
+def move_shifts(graph: Graph) -> Graph:
+    """One sweep of 2^k·x ± 2^k·y = 2^k·(x ± y) over the whole graph, where nothing else uses the two."""
+
+    def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
+        if not node.terms.adds_two or len(set(node.args)) < 2:
+            return None
+        if any(len(graph.users[a]) != 1 or a in graph.results for a in node.args):
+            return None
+        one, other = (builder.nodes[a] for a in args)
+        if not (one.is_shift and other.is_shift and one.attr == other.attr):
+            return None
+        terms = one.args[0], other.args[0]
+        inner = builder.sum(terms, node.terms)
+        return builder.shift(inner, one.attr)
+
+    return rebuild(graph, rule)
 
 
 def multiply_constants(graph: Graph) -> Graph:

@@ -15,7 +15,7 @@ from rbdgen.ir.builder import Builder
 from rbdgen.ir.graph import Graph, MatrixProduct
 from rbdgen.ir.programs import cone
 from rbdgen.model.robot import Robot
-from rbdgen.passes.constant_factors import absorb_negations, move_constants
+from rbdgen.passes.constant_factors import absorb_negations, move_constants, move_shifts
 from rbdgen.protocol.identifiers import FILES, sanitize
 from rbdgen.software.cutting import Cut
 from rbdgen.software.program import (
@@ -219,7 +219,7 @@ class _Composition:
     def _graph(self) -> Graph:
         """The graph with as few operations as the passes of hardware leave."""
         graph = self.builder.graph(self.outputs)
-        return absorb_negations(move_constants(graph))
+        return absorb_negations(move_shifts(move_constants(graph)))
 
     def _again(self, results: tuple[Array, ...]) -> tuple[str, ...]:
         """The operands that the results of a step of time are."""

@@ -13,7 +13,7 @@ from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.graph import Graph
 from rbdgen.ir.interpret import evaluate, evaluate_fixed
 from rbdgen.ir.number_formats import Format
-from rbdgen.passes.constant_factors import move_constants
+from rbdgen.passes.constant_factors import move_constants, move_shifts
 from rbdgen.passes.expansions import expand_trigonometry, sine_method
 from rbdgen.passes.formats import ACCUMULATOR_BITS, GUARD_BITS, choose_formats, quantise_constant
 from rbdgen.passes.noise import prune_noise
@@ -42,6 +42,17 @@ def test_factor_stays_where_its_product_is_used_elsewhere() -> None:
     p = x * 3.0
     graph = builder.graph({"a": (p + y * 3.0).node, "b": p.node})
     assert move_constants(graph).count("scale") == 2
+
+
+def test_powers_of_two_move_behind_sums() -> None:
+    graph = move_shifts(traced(lambda x, y, z: (2.0 * x - 2.0 * y) + 2.0 * (y * z), "xyz"))
+    assert graph.count("shift") == 1
+    values = {name: np.array([x]) for name, x in zip("xyz", (3.0, 0.5, -1.25), strict=True)}
+    assert evaluate(graph, values)[graph.outputs["out"]] == [3.75]
+    # of different powers, or needed elsewhere: as they are
+    assert move_shifts(traced(lambda x, y: 2.0 * x + 4.0 * y)).count("shift") == 2
+    shared = traced(lambda x, y: (2.0 * x + 2.0 * y) + (2.0 * x))
+    assert move_shifts(shared).count("shift") == shared.count("shift")
 
 
 def noise_sweep(graph: Graph, word: int) -> Graph:
