@@ -31,6 +31,9 @@ STEEPEST = 1e15
 squares would be too large for single precision."""
 FOUND = 12
 """Pairs that each measurement adds for a vector that misses its target: those with the largest errors."""
+UNFORESEEN = 10.0
+"""Errors of so many targets went across bends of |x|: beyond both ends of a range derivatives are zero, and let an
+operand have no bits that would show where it is."""
 
 EntryAtState = tuple[str, int]
 """A result's name and the number of a state."""
@@ -96,8 +99,23 @@ class BoundFinder:
             if pairs:
                 there = np.array(states)
                 values = self._values(function, there)
+                if measured.worst > UNFORESEEN:
+                    values = self._bent(values, len(there))
                 allowed = self._allowed(function, known, there)
                 self._add(key, pairs, values, allowed)
+
+    def _bent(self, values: Passes, count: int) -> Passes:
+        """The values at ``count`` states with any signs for what is under |x|, the same ones in all passes."""
+        rng = np.random.default_rng(0)
+        found = [dict(own) for own in values]
+        for _, node in self.graph:
+            if node.op == "abs":
+                signs = rng.choice([-1.0, 1.0], count)
+                (a,) = node.args
+                for own in found:
+                    if a in own:
+                        own[a] = np.abs(own[a]) * signs
+        return found
 
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:
         """The bounds, with a ``share`` of the target for each vector."""

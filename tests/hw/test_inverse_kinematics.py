@@ -50,6 +50,15 @@ def test_steps_are_near_float64(name: str, machine: str) -> None:
     assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
 
 
+@pytest.mark.slow
+def test_targets_have_bits_though_most_are_beyond_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a step's derivatives by a target that it does not reach are zero
+    monkeypatch.setattr("rbdgen.functions.inverse_kinematics.SHARE", 0.15)
+    d = compile_robot(robots("floating"), Options(("ik",), constraint_damping=DAMPING, ii=6))
+    tasks = make_tasks(d, "ik", task_states(d, 200, seed=1))
+    assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.slow
 def test_steps_become_hardware(machine: str, tmp_path: Path) -> None:
