@@ -1,19 +1,22 @@
 """Second derivatives of inverse dynamics, as tensors or summed with a weight for each torque.
 
 What Singh, Russell & Wensing compute (IEEE Transactions on Robotics 2023), here in the base's coordinates and with the
-momenta of :mod:`rbdgen.algo.composite` instead of 6 × 6 matrices: 2 B is found by what a subtree's points do, so that a
-change by k of it is the same with what k moves, Ψ̇_k or S_k, in place of v. With j at or above k (j ⪯ k), and d the
-deepest of three on a path, all changes of the force on the subtree of d are
+momenta of :mod:`rbdgen.algo.composite` instead of 6 × 6 matrices. With j at or above k (j ⪯ k), the force on k's
+subtree changes by j by I Ψ̈_j + 2 B Ψ̇_j or by I (Ψ̇_j + Ṡ_j) + 2 B S_j (:mod:`rbdgen.algo.subtrees`). Joint k moves none
+of j's columns: it changes I and B alone, as those of points that have gone on along S_k, to
 
-    by q_j of ∂/∂q_k:  I (Ψ̈_j × S_k + 2 Ψ̇_j × Ψ̇_k) + 2 B (Ψ̇_j × S_k) + 2 B[Ψ̇_j] Ψ̇_k
-    by v_j of ∂/∂v_k:  I (2 S_j × S_k) + 2 B[S_j] S_k                         (once S_j × S_k where one joint has both)
-    by q_j of ∂/∂v_k:  I (2 Ψ̇_j × S_k) + 2 B[Ψ̇_j] S_k
-    by v_j of ∂/∂q_k:  I ((Ψ̇_j + Ṡ_j) × S_k + 2 S_j × Ψ̇_k) + 2 B (S_j × S_k) + 2 B[S_j] Ψ̇_k      (j above k's joint)
-    by a_j of ∂/∂q_k:  I (S_j × S_k)                                                              (likewise)
+    I'_k = S_k ×* I − I S_k ×,    2 B'_k = S_k ×* 2 B − 2 B S_k × + 2 B[Ψ̇_k].
 
-beside what turns along: all of it where the torque's joint turns too, else S × the force that turns (:class:`Change`).
-2 B[u] x pairs with a torque's column S as 2 x · ∫ u × S dm, which is linear in u once the subtree's momentum along S is
-known. Products of three columns then cost a dozen multiplications, or six where the torque is not the deepest.
+So second derivatives of the force, by what first and then, beside what turns along with j, are
+
+    q_k q_j:  I'_k Ψ̈_j + 2 B'_k Ψ̇_j
+    v_k v_j:  2 B[S_k] S_j                           (less I (S_j × S_k) where one joint has both)
+    v_k q_j:  2 B[S_k] Ψ̇_j
+    q_k v_j:  I'_k (Ψ̇_j + Ṡ_j) + 2 B'_k S_j         (j above k's joint)
+    q_k a_j:  I'_k S_j                               (likewise).
+
+I'_k is an inertia without mass and B'_k a momentum, both made once for k. This is for torques above k. What one at or
+below k has of a change is a power of j's motions along wrenches of the torque and k alone (:class:`Pull`).
 
 With weights μ_i of the torques, Σ μ_i τ_i is the power of all forces along the velocities that μ would be; these change
 by Λ_k = μ_λ × S_k as velocities do by Ψ̇_k. So the sums cost about twice what first derivatives do.
@@ -26,15 +29,30 @@ Submodules: ``So_i`` for what body i is the deepest of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from rbdgen.algo.composite import CompositeMomentum, momentum_adjoint
+from rbdgen.algo.composite import (
+    CompositeInertia,
+    CompositeMomentum,
+    Variation,
+    momentum_adjoint,
+    outer,
+    response,
+    symmetrised,
+)
 from rbdgen.algo.factorisation import dof_bodies
 from rbdgen.algo.following import Collected
 from rbdgen.algo.frames import path_of
 from rbdgen.algo.rnea import Wrench
-from rbdgen.algo.subtrees import Column, MovingSubtrees, Twist, dragged, momentum_of
+from rbdgen.algo.subtrees import (
+    Column,
+    ColumnRates,
+    MovingSubtrees,
+    Twist,
+    dragged,
+    momentum_of,
+)
 from rbdgen.model.robot import Robot
 from rbdgen.spatial import (
     ZERO3,
@@ -42,28 +60,15 @@ from rbdgen.spatial import (
     Vector,
     add,
     cross,
-    dot,
-    matvec,
+    madd,
     transpose,
     vadd,
     vscale,
-    vsub,
 )
 
 KINDS = "qq", "vv", "qv", "aq"
 """Second derivatives, by what first and then."""
 Tensor = dict[tuple[int, ...], Scalar]
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a force on a subtree changes by: I ``moved`` + 2 B ``turned`` + 2 B[``stirred``] ``along``, the last two by
-    their angular parts (3)."""
-
-    moved: Twist
-    turned: Vector | None = None
-    stirred: Twist | None = None
-    along: Vector | None = None
 
 
 def distinct(robot: Robot, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -102,16 +107,6 @@ def whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-def moment_along(momentum: CompositeMomentum, u: Twist) -> Vector:
-    """∫ u × s dm (3), where ``momentum`` is that of motions s(r)."""
-    n = momentum.moment
-    trace = add(n[0][0], n[1][1])
-    trace = add(trace, n[2][2])
-    turned = matvec(transpose(n), u.angular)
-    turned = vsub(turned, vscale(trace, u.angular))
-    return vadd(turned, cross(u.linear, momentum.linear))
-
-
 class SecondOrder:
     """Changes of the forces on subtrees that move so (``moving``), whose ``forces`` these are."""
 
@@ -122,94 +117,69 @@ class SecondOrder:
         self.robot: Robot = moving.robot
         self.enter = moving.enter
 
-    # changes by j and k, of which k is at or below j
+    def displaced(
+        self, k: Column, moved: CompositeMomentum
+    ) -> tuple[CompositeInertia, CompositeMomentum]:
+        """I'_k and B'_k of k's subtree, whose momentum along S_k is ``moved``: its points go on along S_k, and their
+        velocities turn and change by Ψ̇_k."""
+        s, first = k.twist, self.moving.rates[k.dof].first
+        momentum = self.moving.momenta[k.body]
+        stirred = self.trees.composites[k.body].moved(first.angular, first.linear)
+        turned = tuple(cross(s.angular, x) for x in transpose(momentum.moment))
+        # ∫ v sᵀ dm, where s(r) is the origin's and ω × r
+        swung = tuple(cross(s.angular, x) for x in momentum.moment)
+        slid = outer(momentum.linear, s.linear)
+        moment = madd(transpose(turned), swung, slid)
+        linear = cross(s.angular, momentum.linear)
+        inertia = CompositeInertia(0.0, moved.linear, symmetrised(moved.moment))
+        return inertia, CompositeMomentum(linear, moment) + stirred
 
-    def by_positions(self, j: Column, k: Column) -> Change:
-        """By q_j of ∂/∂q_k."""
-        rates = self.moving.rates
-        above = rates[j.dof]
-        first = rates[k.dof].first
-        s = k.twist
-        turning = above.first.scaled(2.0)
-        moved = above.second.cross(s)
-        moved = moved + turning.cross(first)
-        turned = cross(above.first.angular, s.angular)
-        return Change(moved, turned, above.first, first.angular)
 
-    def by_velocities(self, j: Column, k: Column) -> Change:
-        """By v_j of ∂/∂v_k."""
-        crossed = j.twist.cross(k.twist)
-        # one joint's velocities do not turn its own columns
-        if j.body != k.body:
-            crossed = crossed.scaled(2.0)
-        return Change(crossed, None, j.twist, k.twist.angular)
+@dataclass(frozen=True)
+class Pull:
+    """What a torque at or below k's joint has of changes by k and by a column j at or above it: powers of j's motions
+    along these. ``own_joint`` takes the place of ``stirring`` where one joint has both."""
 
-    def velocity_by_position(self, j: Column, k: Column) -> Change:
-        """By q_j of ∂/∂v_k."""
-        first = self.moving.rates[j.dof].first
-        moved = first.scaled(2.0).cross(k.twist)
-        return Change(moved, None, first, k.twist.angular)
+    carried: Wrench
+    stirring: Wrench
+    own_joint: Wrench
+    later: Wrench
 
-    def position_by_velocity(self, j: Column, k: Column) -> Change:
-        """By v_j of ∂/∂q_k, j above k's joint."""
-        rates = self.moving.rates
-        both = rates[j.dof].by_velocity
-        first = rates[k.dof].first
-        s = j.twist
-        turning = s.scaled(2.0)
-        moved = both.cross(k.twist)
-        moved = moved + turning.cross(first)
-        turned = cross(s.angular, k.twist.angular)
-        return Change(moved, turned, s, first.angular)
-
-    def position_by_acceleration(self, j: Column, k: Column) -> Change:
-        """By a_j of ∂/∂q_k, j above k's joint."""
-        return Change(j.twist.cross(k.twist))
-
-    def wrench(self, change: Change, subtree: int) -> Wrench:
-        """A change of the force on the subtree of a body."""
-        inertia = self.trees.composites[subtree]
-        momentum = self.moving.momenta[subtree]
-        total = momentum_of(inertia, change.moved)
-        if change.turned is not None:
-            total += dragged(momentum, change.turned)
-        u = change.stirred
-        if u is not None and change.along is not None:
-            stirred = inertia.moved(u.angular, u.linear)
-            total += dragged(stirred, change.along)
-        return total
+    def felt(self, known: ColumnRates, j: Twist, apart: bool) -> dict[str, Scalar]:
+        """By q_k q_j, v_k v_j and v_k q_j; and by q_k v_j and q_k a_j where the joints are ``apart``."""
+        both = known.second.power(self.carried)
+        turning = known.first.power(self.later)
+        found = {"qq": add(both, turning)}
+        found["vv"] = j.power(self.stirring if apart else self.own_joint)
+        found["vq"] = known.first.power(self.stirring)
+        if apart:
+            both = known.by_velocity.power(self.carried)
+            turning = j.power(self.later)
+            found["qv"] = add(both, turning)
+            found["qa"] = j.power(self.carried)
+        return found
 
 
 @dataclass(frozen=True)
 class Probe:
     """What pairs with changes of the force on a subtree: ``unit`` = I S, ``turned`` = 2 ∫ v × S dm, and the subtree's
-    momentum along S, ``moved``, or such sums. What of these a motion stirs is ``kept``."""
+    momentum along S, ``moved``, or sums of these over columns."""
 
     unit: Wrench
     turned: Vector
     moved: CompositeMomentum
-    kept: dict[int, tuple[Twist, Vector]] = field(default_factory=dict)
 
-    def feels(self, change: Change) -> Scalar:
-        """What it has of a change."""
-        total = change.moved.power(self.unit)
-        if change.turned is not None:
-            turned = dot(self.turned, change.turned)
-            total = add(total, turned)
-        u = change.stirred
-        if u is not None and change.along is not None:
-            twice = vscale(2.0, change.along)
-            stirred = dot(self._stirred(u), twice)
-            total = add(total, stirred)
-        return total
-
-    def _stirred(self, u: Twist) -> Vector:
-        # several changes are by what one degree of freedom moves
-        known = self.kept.get(id(u))
-        if known is None:
-            known = u, moment_along(self.moved, u)
-            self.kept[id(u)] = known
-        return known[1]
+    def pull(self, s: Twist, first: Twist) -> Pull:
+        """That along a column and its rate Ψ̇."""
+        # (x × S) · U is x · (S ×* U), and 2 B[x] S · U is x · −2 B[U] S
+        carried = s.carries(self.unit)
+        stirred = dragged(self.moved, s.angular)
+        twice = _scaled(2.0, carried)
+        later = _scaled(2.0, first.carries(self.unit))
+        later = later - dragged(self.moved, first.angular)
+        turned = cross(s.angular, self.turned)
+        later += Wrench(turned, ZERO3)
+        return Pull(carried, twice - stirred, carried - stirred, later)
 
 
 class Tensors:
@@ -241,111 +211,84 @@ class Tensors:
     def build(self) -> dict[str, Tensor]:
         """The entries by kind that are not those of others (:func:`distinct`)."""
         for k in self.trees.columns:
-            for j in self.trees.paths[k.body]:
+            self._at_or_below(k)
+            above = [i for i in self.trees.paths[k.body] if i.body != k.body]
+            if above:
                 with self.enter("So", k.body):
-                    self._positions(j, k)
-                    self._velocities(j, k)
-                    self._mixed(j, k)
-                    if j.body != k.body:
-                        self._carried(j, k)
+                    self._above(k, above)
         return entries_of(self.second.robot, self.made)
 
-    def _felt(self, change: Change, k: Column) -> Iterator[tuple[Column, Scalar]]:
-        """What torques at or below k's joint have of a change."""
+    def _put(self, i: Column, k: Column, j: Column, felt: Mapping[str, Scalar]) -> None:
+        """What torque i has of changes by k and j (:meth:`Pull.felt`)."""
+        dofs = i.dof, k.dof, j.dof
+        apart = j.body != k.body
+        for kind in "qq", "vv":
+            self.made[kind].put(felt[kind], *dofs)
+            # both entries of two of one kind, unless one joint has both
+            if apart:
+                self.made[kind].put(felt[kind], i.dof, j.dof, k.dof)
+        self.made["qv"].put(felt["vq"], i.dof, j.dof, k.dof)
+        if apart:
+            self.made["qv"].put(felt["qv"], *dofs)
+
+    def _masses(self, i: Column, k: Column, j: Column, x: Scalar) -> None:
+        """∂M_ij/∂q_k, of a symmetric M."""
+        put = self.made["aq"].put
+        put(x, i.dof, j.dof, k.dof)
+        if i.dof != j.dof:
+            put(x, j.dof, i.dof, k.dof)
+
+    def _at_or_below(self, k: Column) -> None:
+        """The torques at or below k's joint."""
+        rates = self.second.moving.rates
+        first = rates[k.dof].first
         for i in self.below[k.body]:
             with self.enter("So", i.body):
-                yield i, self.probes[i.dof].feels(change)
+                pull = self.probes[i.dof].pull(k.twist, first)
+                for j in self.trees.paths[k.body]:
+                    apart = j.body != k.body
+                    own = pull.felt(rates[j.dof], j.twist, apart)
+                    self._put(i, k, j, own)
+                    if apart:
+                        self._masses(i, k, j, own["qa"])
 
-    def _above(self, k: Column) -> Iterator[Column]:
-        """The columns of joints above k's."""
-        for i in self.trees.paths[k.body]:
-            if i.body != k.body:
-                yield i
-
-    def _pair(self, kind: str, i: Column, k: Column, j: Column, x: Scalar) -> None:
-        """An entry by two of one kind: both of it, unless one joint has both."""
-        put = self.made[kind].put
-        put(x, i.dof, k.dof, j.dof)
-        if j.body != k.body:
-            put(x, i.dof, j.dof, k.dof)
-
-    def _positions(self, j: Column, k: Column) -> None:
+    def _above(self, k: Column, above: Sequence[Column]) -> None:
+        """The torques of joints above k's."""
         second, moving = self.second, self.second.moving
-        change = second.by_positions(j, k)
-        for i, x in self._felt(change, k):
-            self._pair("qq", i, k, j, x)
-        above = list(self._above(k))
-        if not above:
-            return
         s, body = k.twist, k.body
-        turns = s.carries(moving.by_position(j.dof, body))
-        turns = turns + second.wrench(change, body)
-        force = s.carries(second.forces[body])
-        force = force + moving.by_position(k.dof, body)
-        whole = turns + j.twist.carries(force)
-        for i in above:
-            # a torque's own column turns with j where that is at or above it
-            felt = turns if self._moves(j, i) else whole
-            x = i.twist.power(felt)
-            self._pair("qq", i, k, j, x)
+        moved = self.probes[k.dof].moved
+        inertia, momentum = second.displaced(k, moved)
+        force = s.carries(second.forces[body]) + moving.by_position(k.dof, body)
+        pushed = moving.by_velocity(k, body)
+        for j in self.trees.paths[body]:
+            rates = moving.rates[j.dof]
+            first, later, both = rates.first.angular, rates.second, rates.by_velocity
+            turns = {
+                "qq": response(inertia, momentum, _variation(first, later)),
+                "vv": dragged(moved, j.twist.angular),
+                "vq": dragged(moved, first),
+                "qv": response(inertia, momentum, _variation(j.twist.angular, both)),
+            }
+            if j.body == body:
+                # one joint's velocities do not turn its own columns
+                crossed = j.twist.cross(s)
+                turns["vv"] -= momentum_of(self.trees.composites[body], crossed)
+            whole = dict(turns)
+            whole["qq"] += j.twist.carries(force)
+            whole["vq"] += j.twist.carries(pushed)
+            along = momentum_of(inertia, j.twist)
+            for i in above:
+                # a torque's own column turns with j where that is at or above it
+                felt = turns if j.body <= i.body else whole
+                self._put(i, k, j, {kind: i.twist.power(x) for kind, x in felt.items()})
+                # the other half of M is the same
+                if j.body != body and i.dof <= j.dof:
+                    x = i.twist.power(along)
+                    self._masses(i, k, j, x)
 
-    def _moves(self, j: Column, i: Column) -> bool:
-        """Whether joint j moves i's body; both are on one path."""
-        return j.body <= i.body
 
-    def _velocities(self, j: Column, k: Column) -> None:
-        change = self.second.by_velocities(j, k)
-        for i, x in self._felt(change, k):
-            self._pair("vv", i, k, j, x)
-        above = list(self._above(k))
-        if not above:
-            return
-        felt = self.second.wrench(change, k.body)
-        for i in above:
-            x = i.twist.power(felt)
-            self._pair("vv", i, k, j, x)
-
-    def _mixed(self, j: Column, k: Column) -> None:
-        """By v_k and q_j."""
-        change = self.second.velocity_by_position(j, k)
-        put = self.made["qv"].put
-        for i, x in self._felt(change, k):
-            put(x, i.dof, j.dof, k.dof)
-        above = list(self._above(k))
-        if not above:
-            return
-        turns = self.second.wrench(change, k.body)
-        force = self.second.moving.by_velocity(k, k.body)
-        whole = turns + j.twist.carries(force)
-        for i in above:
-            felt = turns if self._moves(j, i) else whole
-            x = i.twist.power(felt)
-            put(x, i.dof, j.dof, k.dof)
-
-    def _carried(self, j: Column, k: Column) -> None:
-        """By q_k, and by v_j or a_j, whose joint is above k's."""
-        second, moving = self.second, self.second.moving
-        by_velocity = self.made["qv"].put
-        by_acceleration = self.made["aq"].put
-        s, body = k.twist, k.body
-        change = second.position_by_velocity(j, k)
-        mass = second.position_by_acceleration(j, k)
-        for i, x in self._felt(change, k):
-            by_velocity(x, i.dof, k.dof, j.dof)
-        for i, x in self._felt(mass, k):
-            # M is symmetric
-            by_acceleration(x, i.dof, j.dof, k.dof)
-            by_acceleration(x, j.dof, i.dof, k.dof)
-        felt = s.carries(moving.by_velocity(j, body))
-        felt = felt + second.wrench(change, body)
-        pushed = momentum_of(self.trees.composites[body], j.twist)
-        pushed = s.carries(pushed)
-        pushed = pushed + second.wrench(mass, body)
-        for i in self._above(k):
-            x = i.twist.power(felt)
-            by_velocity(x, i.dof, k.dof, j.dof)
-            x = i.twist.power(pushed)
-            by_acceleration(x, i.dof, j.dof, k.dof)
+def _variation(x: Vector, acceleration: Twist) -> Variation:
+    return Variation(x, acceleration.angular, acceleration.linear)
 
 
 def weighted(second: SecondOrder, weights: Vector) -> dict[str, Tensor]:
@@ -422,23 +365,14 @@ class _Sums:
         inertia = second.trees.composites[body]
         momentum = moving.momenta[body]
         first = self.rates[k.dof].first
-        # (x × S) · U is x · (S ×* U), and 2 B[x] S · μ is x · −2 B[μ] S
-        carried = s.carries(subtree.unit)
-        stirred = dragged(subtree.moved, s.angular)
-        twice = _scaled(2.0, carried)
-        self.stirring = twice - stirred
-        self.own_joint = carried - stirred
-        turned = cross(s.angular, subtree.turned)
-        later = _scaled(2.0, first.carries(subtree.unit))
-        later = later - dragged(subtree.moved, first.angular)
+        own = subtree.pull(s, first)
         if k.dof in slid:
             along = slid[k.dof]
-            carried += momentum_of(inertia, along)
-            column = along.angular, along.linear
-            both = momentum_adjoint(column, momentum)
-            turned = vadd(turned, both)
-        self.carried = carried
-        self.later = later + Wrench(turned, ZERO3)
+            carried = own.carried + momentum_of(inertia, along)
+            both = momentum_adjoint((along.angular, along.linear), momentum)
+            later = own.later + Wrench(both, ZERO3)
+            own = replace(own, carried=carried, later=later)
+        self.pull = own
         self.by_velocity = moving.by_velocity(k, body)
         self.unit = momentum_of(inertia, s)
         force = s.carries(second.forces[body])
@@ -452,30 +386,17 @@ class _Sums:
         """The entries of j."""
         k, put = self.k, self._put
         apart = j.body != k.body
-        known, s = self.rates[j.dof], j.twist
-        x = known.second.power(self.carried)
-        y = known.first.power(self.later)
-        x = add(x, y)
-        y = self._slid(j, self.force)
-        x = add(x, y)
-        put("qq", x, k, j)
-        moved = self.stirring if apart else self.own_joint
-        x = s.power(moved)
-        put("vv", x, k, j)
-        x = known.first.power(self.stirring)
-        y = self._slid(j, self.by_velocity)
-        x = add(x, y)
-        put("qv", x, j, k)
+        felt = self.pull.felt(self.rates[j.dof], j.twist, apart)
+        x = self._slid(j, self.force)
+        put("qq", add(felt["qq"], x), k, j)
+        put("vv", felt["vv"], k, j)
+        x = self._slid(j, self.by_velocity)
+        put("qv", add(felt["vq"], x), j, k)
         x = self._slid(j, self.unit)
         put("aq", x, k, j)
         if apart:
-            # by q_k, and by v_j or a_j
-            x = known.by_velocity.power(self.carried)
-            y = s.power(self.later)
-            x = add(x, y)
-            put("qv", x, k, j)
-            x = s.power(self.carried)
-            put("aq", x, j, k)
+            put("qv", felt["qv"], k, j)
+            put("aq", felt["qa"], j, k)
 
     def _put(self, kind: str, x: Scalar, first: Column, second: Column) -> None:
         put = self.made[kind].put
