@@ -1,7 +1,7 @@
-"""Every n-th test that is chosen: `make thorough PART=2/5`, `python -m pytest -p tests.parts --part 2/5`.
+"""Every n-th file of those with chosen tests: `make thorough PART=2/5`, `python -m pytest -p tests.parts --part 2/5`.
 
-A pytest plugin. Cases of one test are dealt in turn, so that each part has some of them. Continuous integration runs
-one part, which a commit decides; the parts together are all tests.
+A pytest plugin. A file's tests stay together: they share designs, and commands of the tutorial follow each other.
+Continuous integration runs one part, which a commit decides; the parts together are all tests.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep what is in the part; what marks leave out is gone by now."""
     part, parts = _part(str(config.getoption("part")))
-    left = [item for at, item in enumerate(items) if at % parts != part - 1]
-    items[:] = items[part - 1 :: parts]
-    config.hook.pytest_deselected(items=left)
+    files = list(dict.fromkeys(item.path for item in items))
+    chosen = set(files[part - 1 :: parts])
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in chosen])
+    items[:] = [item for item in items if item.path in chosen]
