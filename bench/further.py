@@ -97,6 +97,7 @@ GROUPS = (
     Group(("d2id",), {"hyq, floating": FINER}, ("pipeline, II 12",), robots=("hyq, floating",)),
     Group(("d2fd",), machines=("engine, 4 lanes",), robots=("iiwa14",)),
     Group(("d2fd",), LONG, ("pipeline, II 12",), robots=("iiwa14",)),
+    Group(("d2fd",), WIDE, ("engine, 4 lanes",), robots=("hyq, floating",)),
 )
 
 
