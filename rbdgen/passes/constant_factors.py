@@ -10,6 +10,8 @@ Factors that make angles of radians, or belong to a table's residual, stay: they
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rbdgen.ir.builder import Builder, rebuild
 from rbdgen.ir.graph import Graph, Node
 from rbdgen.ir.terms import DIFFERENCE
@@ -19,52 +21,55 @@ def move_constants(graph: Graph) -> Graph:
     """One sweep of the pass over the whole graph."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if not node.terms.adds_two:
-            return None
         if not _lone_products(graph, node):
             return None
-        one, other = (builder.nodes[a] for a in args)
-        factor = one.terms.multiple
-        if factor is None or factor != other.terms.multiple:
-            return None
-        terms = one.args[0], other.args[0]
-        inner = builder.sum(terms, node.terms)
-        return builder.scale(inner, factor)
+        factors = [builder.nodes[a].terms.multiple for a in args]
+        return _behind(builder, node, args, factors)
 
     return rebuild(graph, rule)
-
-
-def _lone_products(graph: Graph, node: Node) -> bool:
-    """Whether a sum's arguments are two products with constants of its own submodule that nothing else uses."""
-    one, other = node.args
-    # c·x + c·x has one product already
-    if one == other:
-        return False
-    for a in node.args:
-        product = graph.nodes[a]
-        if product.terms.multiple is None or product.owner != node.owner:
-            return False
-        if len(graph.users[a]) != 1 or a in graph.results:
-            return False
-    return True
 
 
 def move_shifts(graph: Graph) -> Graph:
-    """One sweep of 2^k·x ± 2^k·y = 2^k·(x ± y) over the whole graph, where nothing else uses the two."""
+    """One sweep of the same for powers of two over the whole graph."""
 
     def rule(builder: Builder, i: int, node: Node, args: tuple[int, ...]) -> int | None:
-        if not node.terms.adds_two or len(set(node.args)) < 2:
+        if not _lone_terms(graph, node):
             return None
-        if any(len(graph.users[a]) != 1 or a in graph.results for a in node.args):
-            return None
-        one, other = (builder.nodes[a] for a in args)
-        if not (one.is_shift and other.is_shift and one.attr == other.attr):
-            return None
-        terms = one.args[0], other.args[0]
-        inner = builder.sum(terms, node.terms)
-        return builder.shift(inner, one.attr)
+        factors = []
+        for a in args:
+            term = builder.nodes[a]
+            factors.append(2.0**term.attr if term.is_shift else None)
+        return _behind(builder, node, args, factors)
 
     return rebuild(graph, rule)
+
+
+def _behind(
+    builder: Builder, node: Node, args: tuple[int, ...], factors: Sequence[float | None]
+) -> int | None:
+    """The sum of two terms with its ``factors`` behind it; None where they are not one factor."""
+    one, other = factors
+    if one is None or one != other:
+        return None
+    terms = tuple(builder.nodes[a].args[0] for a in args)
+    inner = builder.sum(terms, node.terms)
+    return builder.scale(inner, one)
+
+
+def _lone_terms(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of two terms that nothing else uses."""
+    # c·x + c·x has one product already
+    if not node.terms.adds_two or len(set(node.args)) < 2:
+        return False
+    return all(len(graph.users[a]) == 1 and a not in graph.results for a in node.args)
+
+
+def _lone_products(graph: Graph, node: Node) -> bool:
+    """Whether these terms are products with constants, of the sum's submodule."""
+    if not _lone_terms(graph, node):
+        return False
+    products = [graph.nodes[a] for a in node.args]
+    return all(p.terms.multiple is not None and p.owner == node.owner for p in products)
 
 
 def multiply_constants(graph: Graph) -> Graph:

@@ -217,7 +217,7 @@ class _Composition:
         return found
 
     def _graph(self) -> Graph:
-        """The graph with as few operations as the passes of hardware leave."""
+        """The graph with as few operations as passes leave."""
         graph = self.builder.graph(self.outputs)
         return absorb_negations(move_shifts(move_constants(graph)))
 
