@@ -106,15 +106,14 @@ class BoundFinder:
 
     def _bent(self, values: Passes, count: int) -> Passes:
         """The values at ``count`` states with any signs for what is under |x|, the same ones in all passes."""
+        # a fixed seed: the same request finds the same formats
         rng = np.random.default_rng(0)
-        found = [dict(own) for own in values]
-        for _, node in self.graph:
-            if node.op == "abs":
-                signs = rng.choice([-1.0, 1.0], count)
-                (a,) = node.args
-                for own in found:
-                    if a in own:
-                        own[a] = np.abs(own[a]) * signs
+        under = [node.args[0] for _, node in self.graph if node.operation.is_bent]
+        signs = {a: rng.choice([-1.0, 1.0], count) for a in under}
+        found = []
+        for own in values:
+            bent = {a: np.abs(own[a]) * sign for a, sign in signs.items() if a in own}
+            found.append({**own, **bent})
         return found
 
     def bounds(self, share: Mapping[Key, float]) -> ErrorBounds:

@@ -38,6 +38,7 @@ class Magnitude(Operation):
     any_time = True
     aligns = True
     is_addition = True
+    is_bent = True
     bit_cost = 2.0
     keeps_point = True
 

@@ -74,6 +74,8 @@ class Operation:
     """Of a table: what is kept in it. Operations with the same may share one."""
     is_addressed = False
     """It takes the upper bits of its argument as an address, or leaves them out."""
+    is_bent = False
+    """Its slope depends on its argument's sign."""
     moves_by_data = False
     """It moves by as many places as a value says: a shifter in hardware."""
     is_wiring = False
