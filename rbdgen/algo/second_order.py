@@ -273,13 +273,13 @@ class Tensors:
                 # one joint's velocities do not turn its own columns
                 crossed = j.twist.cross(s)
                 turns["vv"] -= momentum_of(self.trees.composites[body], crossed)
-            whole = dict(turns)
-            whole["qq"] += j.twist.carries(force)
-            whole["vq"] += j.twist.carries(pushed)
+            still = dict(turns)
+            still["qq"] += j.twist.carries(force)
+            still["vq"] += j.twist.carries(pushed)
             along = momentum_of(inertia, j.twist)
             for i in above:
                 # a torque's own column turns with j where that is at or above it
-                felt = turns if j.body <= i.body else whole
+                felt = turns if j.body <= i.body else still
                 self._put(i, k, j, {kind: i.twist.power(x) for kind, x in felt.items()})
                 # the other half of M is the same
                 if j.body != body and i.dof <= j.dof:

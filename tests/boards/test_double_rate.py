@@ -62,10 +62,11 @@ module bench;
 endmodule
 """
 
-AT_THE_TOP: dict[str, dict[str, Any]] = {}
+AT_THE_TOP = {
+    name: {**own, "type": own["type"].replace("IOLOGIC", "SIOLOGIC")}
+    for name, own in ROUTED.items()
+}
 """Routed to pads of the device's upper edge, whose cells have another name."""
-for name, own in ROUTED.items():
-    AT_THE_TOP[name] = {**own, "type": own["type"].replace("IOLOGIC", "SIOLOGIC")}
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,8 @@ def test_every_figure_beside_others_says_how_it_is_known(build: Path) -> None:
         assert {known for _, known in ours} == {"measured", "modelled"}
         said = seen.page.locator("#others ~ ul li").all_inner_texts()
         assert any("DRACO" in line and "not known: absolute figures" in line for line in said)
+        # these are of an arm
+        assert not any("GRiD 2026" in line for line in said)
 
 
 @pytest.mark.thorough

@@ -100,4 +100,17 @@ def test_microseconds_follow_from_cycles_and_clock() -> None:
 def test_claims_about_others_robots_are_left_out() -> None:
     assert {f.work for f in general_figures({None})} == {"DRACO"}
     assert len(general_figures({"atlas"})) == 3
-    assert {f.work for f in general_figures({"iiwa"})} >= {"GRiD 2026 on an RTX 5090"}
+    iiwa = [f.work for f in general_figures({"iiwa"})]
+    assert len(iiwa) == 4
+    assert "GRiD 2026 on an RTX 5090" in iiwa
+
+
+def test_calls_of_generated_code_are_those_of_its_table() -> None:
+    calls = {}
+    for f in published_figures():
+        if f.work == "Pinocchio's generated code on a Core Ultra 9 285K":
+            assert f.robots == ("iiwa",)
+            calls[f.functions] = f.latency_us
+    assert calls[("id",)] == 0.17
+    assert calls[("d2id",)] == 7.5
+    assert len(calls) == 7
