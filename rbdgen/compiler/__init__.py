@@ -114,6 +114,15 @@ def _warn(design: Design, budget: Budget) -> None:
             RbdgenWarning,
             stacklevel=3,
         )
+    memories = design.machine.resources(design.tasks).memories
+    there = budget.resources.get("memories")
+    if there is not None and memories > there:
+        warnings.warn(
+            f"{budget.name}: by the model, {memories} block memories would be used, and there are {there}; use fewer "
+            "functions, or a larger device",
+            RbdgenWarning,
+            stacklevel=3,
+        )
     cost = Cost.of(design)
     for name, used in (("luts", cost.tables), ("registers", cost.registers)):
         if name not in budget.resources:

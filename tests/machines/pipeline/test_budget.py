@@ -143,6 +143,16 @@ def test_a_board_without_enough_logic_is_warned_of() -> None:
         compile_robot(load_robot("pendulum2"), Options(device="ecp5", word=18), budget=small)
 
 
+def test_a_board_without_enough_memories_is_warned_of() -> None:
+    small = Budget(name="board small", resources={"memories": 1})
+    message = (
+        r"^board small: by the model, \d+ block memories would be used, and there are 1; use fewer"
+    )
+    options = Options(("id", "fd"), machine="engine", lanes=1)
+    with pytest.warns(RbdgenWarning, match=message):
+        compile_robot(load_robot("pendulum2"), options, budget=small)
+
+
 @pytest.mark.parametrize("count", few([64, 256], 64))
 def test_utilization_of_a_humanoid(count: int) -> None:
     d = compile_robot(
