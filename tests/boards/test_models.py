@@ -359,7 +359,7 @@ module memories(input clk, input rx, output reg [107:0] out);
     if (mixed[29]) half[{7'd3, mixed[7:5]}] <= last[17:0];
     b <= half[{7'd3, last[7:5]}];
     if (mixed[28]) nines[mixed[11:8]] <= last[26:18];
-    c <= nines[last[11:8]];
+    c <= mixed[25] ? 9'd0 : nines[last[11:8]];
     if (mixed[27]) few[mixed[15:12]] <= last[30:27];
     d <= few[last[15:12]];
     e <= table1[last[25:16]];
@@ -386,7 +386,7 @@ endmodule
 """
 SYNTHESES = {
     "ecp5": ("ecp5", "synth_ecp5", ("DP16KD",)),
-    "gw5a": ("gowin", "synth_gowin -family gw5a -noiopads", ("SDPX9B",)),
+    "gw5a": ("gowin", "synth_gowin -family gw5a -noiopads", ("SDPX9B", "DPX9B")),
     "gw2a": ("gowin", "synth_gowin -family gw2a -noiopads", ("SDPX9B", "SPX9")),
     "ice40": ("ice40", "synth_ice40 -device u", ("SB_RAM40_4K",)),
 }

@@ -127,7 +127,7 @@ def _port(
     letter = side.letter
     width = len(data)
     write_mode = cell.number(side.write_mode)
-    _require_plain(cell, letter, side.read_mode)
+    _require_no_register(cell, letter, side.read_mode)
     _require_selected(cell, side)
     address = cell.bus(f"AD{letter}", ADDRESS_BITS)
     return Port(
@@ -140,6 +140,7 @@ def _port(
         data=data,
         output=output,
         meanwhile=MEANWHILE[write_mode],
+        clear=_clear(cell, f"RESET{letter}"),
     )
 
 
@@ -158,9 +159,7 @@ def one_way(cell: Cell, text: Text) -> None:
     both = packed or cell.has("RESETB")
     if both:
         cell.require("RESETA", "0", "0")
-    clear = cell.net("RESETB" if both else "RESET", "0")
-    if clear != "0":
-        cell.one_of("RESET_MODE", "SYNC")
+    clear = _clear(cell, "RESETB" if both else "RESET")
     width = cell.number(FIRST.width)
     address = cell.bus("ADA", ADDRESS_BITS)
     writer = Port(
@@ -207,6 +206,14 @@ def _reader(cell: Cell, letter: str, width: int) -> Port:
         enables=[cell.net(f"CE{letter}")],
         output=_outputs(cell, "DO", width, first),
     )
+
+
+def _clear(cell: Cell, pin: str) -> Bit:
+    """The net that makes a port read zero. ToolError where that waits for no clock."""
+    clear = cell.net(pin, "0")
+    if clear != "0":
+        cell.one_of("RESET_MODE", "SYNC")
+    return clear
 
 
 def _require_plain(cell: Cell, letter: str, read_mode: str) -> None:
