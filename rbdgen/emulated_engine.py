@@ -11,7 +11,7 @@ import numpy as np
 
 from rbdgen.machines.engine.memories import Memories
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.protocol.loading import READ, TOLD_BIT, read_block
+from rbdgen.protocol.loading import READ, ROUTINE, TOLD_BIT, read_block
 from rbdgen.protocol.packets import header, packet_rows
 from rbdgen.protocol.tasks import LOAD, LOAD_WORDS, Flag, join_header, split_header
 from rbdgen.shells.datagram_shell import DatagramShell, UdpServer
@@ -63,7 +63,8 @@ class _Emulated(AcceleratorModel):
                 told = self.memories.directory[own.address]
             else:
                 self.memories.write(own)
-        self.measure()
+        if any(own.target == ROUTINE for own in found):
+            self.measure()
         word = join_header(code, tag) | told << TOLD_BIT
         return word.to_bytes(self.tasks.result.packet_bytes(0), "little")
 

@@ -15,11 +15,12 @@ from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
 from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.machines.engine.allocation import Place
-from rbdgen.machines.engine.core import LANES, WIDTHS, Core, core_of
+from rbdgen.machines.engine.core import LANES, WIDTHS, Core, RoomError, core_of
 from rbdgen.machines.engine.engine import Engine
-from rbdgen.machines.engine.mapping import Formatted, in_formats, with_program
+from rbdgen.machines.engine.mapping import Formatted, Search, in_formats, with_program
 from rbdgen.machines.engine.program import moved
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.machines.engine.scheduler import quickest, schedule, soonest
 from rbdgen.machines.engine.sizes import check_traced
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
@@ -88,7 +89,7 @@ def made(
     """The design with so many cores of so many lanes. ConfigError where something does not fit any memory."""
     options = replace(prepared.options, lanes=lanes, cores=cores)
     core = core_of(lanes, options.word or WIDTHS[0])
-    alone = _alone(prepared, options, core, target, progress, fit=True)
+    alone = _alone(prepared, options, core, target, progress, _search(options, target), fit=True)
     return with_cores(alone, cores)
 
 
@@ -104,7 +105,7 @@ def resident_design(
     ranges = declared_ranges(robot, options.limits)
     prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
-    design = _alone(prepared, options, core, Target(), progress, fit=False)
+    design = _searched(prepared, options, core, progress)
     functions = list(design.tasks.functions.values())
     machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
     tasks = resident_format(core.width, engine.room, functions, design.tasks.parameters)
@@ -121,17 +122,38 @@ def placed(design: Design, place: Place, first_code: int) -> Design:
     return replace(design, machine=machine, tasks=replace(design.tasks, functions=coded))
 
 
+def _search(options: Options, target: Target) -> Search:
+    """How schedules are looked for: those that answer soonest where that is asked for, else those after which the next
+    task comes soonest."""
+    hurry = options.goal == "latency" or target.budget.latency is not None
+    return soonest if hurry else schedule
+
+
+def _searched(
+    prepared: Prepared, options: Options, core: Core, progress: Callable[[str], None]
+) -> Design:
+    """The design with a core as it is. A robot is waited for: schedules are those that are found first, and only where
+    that program is too long for the core, or an answer is to be soon, others are looked for."""
+    search = _search(options, Target())
+    if search is schedule:
+        try:
+            return _alone(prepared, options, core, Target(), progress, quickest)
+        except RoomError:
+            pass
+    return _alone(prepared, options, core, Target(), progress, search)
+
+
 def _alone(
     prepared: Prepared,
     options: Options,
     core: Core,
     target: Target,
     progress: Callable[[str], None],
-    fit: bool,
+    search: Search,
+    fit: bool = False,
 ) -> Design:
-    """The design with one such core; ``fit``: with memories as large as need be."""
-    hurry = options.goal == "latency" or target.budget.latency is not None
-    mapped = with_program(prepared.formatted, core, progress, hurry, fit)
+    """The design with one such core, by schedules of this ``search``; ``fit``: with memories as large as need be."""
+    mapped = with_program(prepared.formatted, core, progress, search, fit)
     machine = Engine(mapped.program, target_device(options))
     progress("check the program")
     machine.check()

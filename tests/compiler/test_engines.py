@@ -11,8 +11,10 @@ import pytest
 from rbdgen import Budget, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
+from rbdgen.compiler.engines import resident_design
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
-from rbdgen.machines.engine.core import AROUND, dealing_cycles, intake_cycles
+from rbdgen.machines.engine.core import AROUND, Core, dealing_cycles, intake_cycles
+from rbdgen.machines.engine.resident import GRAIN, Resident
 from rbdgen.model import with_contacts, with_frames
 from rbdgen.protocol.links import get_link
 from tests.conftest import few
@@ -182,6 +184,19 @@ def test_contacts_of_a_floating_robot() -> None:
     feet = [f"{b.name}:3d" for b in robot.bodies if b.name.endswith("lowerleg")]
     d = compile_robot(with_contacts(robot, feet), Options(functions=("cfd",), machine="engine"))
     assert d.interval("cfd") <= 1000
+
+
+def test_a_program_that_is_loaded_is_found_soon_and_shorter_where_that_does_not_fit() -> None:
+    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "minv"))
+    shortest = engine("hyq", functions=options.functions).engine.program.depth
+    fitted = Core(depth=shortest + -shortest % GRAIN)
+    soon = resident_design(legs, options, Resident(Core())).engine.program.depth
+    assert soon > fitted.depth
+    found = resident_design(legs, options, Resident(fitted)).engine.program.depth
+    assert found == shortest
+    small = replace(fitted, depth=fitted.depth - GRAIN)
+    with pytest.raises(ConfigError, match=f"^program: {shortest} words are needed"):
+        resident_design(legs, options, Resident(small))
 
 
 def test_a_design_may_be_changed_by_name() -> None:

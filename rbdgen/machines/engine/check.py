@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbdgen.machines.engine.core import (
@@ -68,21 +67,64 @@ class _Term(NamedTuple):
     x: Name
     y: Name
 
-    def plain(self) -> _Term:
+    def plain(self) -> _Plain:
         """The term without tasks. Of what may be exchanged the words stand in one order, whatever their ports."""
-        x, y = ((what, name, 0) for what, name, _ in (self.x, self.y))
-        exchangeable = self.kind == PRODUCT or (self.kind == SUM and not self.double)
-        if exchangeable and y < x:
-            x, y = y, x
-        return self._replace(x=x, y=y)
+        kind, sign, double, distance, x, y = self
+        first, second = x[:2], y[:2]
+        if (kind == PRODUCT or (kind == SUM and not double)) and second < first:
+            first, second = second, first
+        return kind, sign, double, distance, first, second
 
 
-@dataclass
-class _Sum:
-    """What a lane's accumulator has: terms with their factors, and bits that are to be dropped."""
+_Plain = tuple[str, int, bool, int, tuple[str, int | str], tuple[str, int | str]]
 
-    terms: Counter[_Term]
+
+class _Sum(NamedTuple):
+    """What a lane's accumulator has: its terms, and bits that are to be dropped."""
+
+    terms: list[_Term]
     extraction: int
+
+
+class _Slot(NamedTuple):
+    """What one lane does in a cycle, by the fields of its word."""
+
+    x_address: int
+    x_bank: int
+    x_rotates: int
+    y_address: int
+    y_bank: int
+    y_rotates: int
+    y_operand: int
+    kind: int
+    double: int
+    negative: int
+    distance: int
+    first: int
+    keep: int
+    last: int
+    extraction: int
+    stage: int
+
+
+class _Word:
+    """A program word by what it says: the ``slots`` of lanes that have any, with their numbers, ``writes`` as bank,
+    source and address, what is ``sent``, and all other ``fields``."""
+
+    def __init__(self, program: Program, word: int) -> None:
+        layout, core = program.layout, program.core
+        self.fields = own = layout.unpacked(word)
+        self.slots = []
+        for lane in range(core.lanes):
+            found = _Slot(*(own.get(f"lane{lane}_{name}", 0) for name in _Slot._fields))
+            if found.first or found.keep:
+                self.slots.append((lane, found))
+        self.writes = []
+        for bank in range(core.banks):
+            name = f"bank{bank}_"
+            if own[name + "write"]:
+                self.writes.append((bank, own[name + "source"], own[name + "address"]))
+        self.sent = layout.sent(own)
 
 
 class _Play:
@@ -101,8 +143,9 @@ class _Play:
         self.sums: list[_Sum | None] = [None] * core.lanes
         self.lane_bus: list[dict[int, Name]] = [{} for _ in range(core.lanes)]
         self.unit_bus: dict[int, Name] = {}
-        self.multiplier: set[int] = set()
         self.arriving: dict[int, Name] = {}
+        self.buses = [*self.lane_bus, self.unit_bus, self.arriving]
+        self.multiplier: set[int] = set()
         self.storing: dict[tuple[int, int], Name] = {}
         self.tasks = self.routine.stages + EXTRA
         self.taken = Counter[int]()
@@ -111,18 +154,18 @@ class _Play:
         self.headed: set[int] = set()
         self.by_terms: dict[object, int] = {}
         for own in self.work.sums:
-            terms = Counter(
-                _Term(s.kind, s.sign, s.double, s.distance, _named(s.x), _named(s.y)).plain()
+            terms = [
+                _Term(s.kind, s.sign, s.double, s.distance, _named(s.x), _named(s.y))
                 for s in own.slots
-            )
+            ]
             self.by_terms[_key(terms, own.extraction)] = own.node
         self.calls: Mapping[int | str, Call] = {call.argument: call for call in self.work.calls}
 
     def run(self) -> None:
         """Play all tasks, and find that each was computed whole."""
-        fields = [self.program.layout.unpacked(word) for word in self.routine.words]
+        words = [_Word(self.program, word) for word in self.routine.words]
         for number in range(self.tasks + self.routine.stages - 1):
-            for cycle, own in enumerate(fields):
+            for cycle, own in enumerate(words):
                 self._cycle(number * self.routine.interval + cycle, number, own)
         for task in range(self.tasks):
             if self.sent[task] != self.routine.results:
@@ -137,38 +180,29 @@ class _Play:
         """Whether a task is one of those that are played."""
         return 0 <= task < self.tasks
 
-    def _cycle(
-        self,
-        now: int,
-        number: int,
-        own: Mapping[str, int],
-    ) -> None:
-        self._send(now, number, own)
-        for lane in range(self.program.core.lanes):
-            self._slot(now, number, lane, own)
-        if own["call"]:
-            self._call(now, number, own)
-        self._take(now, number, own)
+    def _cycle(self, now: int, number: int, own: _Word) -> None:
+        if own.fields["send"]:
+            self._send(now, number, own)
+        for lane, slot in own.slots:
+            self._slot(now, number, lane, slot)
+        if own.fields["call"]:
+            self._call(now, number, own.fields)
+        self._take(now, number, own.fields)
         for (bank, word), value in self.storing.items():
             self.banks[bank][word] = value
         storing = self.storing = {}
         written = set()
-        for bank in range(self.program.core.banks):
-            name = f"bank{bank}_"
-            if not own[name + "write"]:
-                continue
-            source = own[name + "source"]
-            core = self.program.core
+        core = self.program.core
+        for bank, source, address in own.writes:
             if source > core.lanes + core.lean:
                 raise self._wrong(now, f"bank {bank} takes the result of lane {source}")
-            buses = [*self.lane_bus, self.unit_bus, self.arriving]
-            value = buses[source].get(now, NOTHING)
+            value = self.buses[source].get(now, NOTHING)
             if value in written and value != NOTHING:
                 raise self._wrong(now, f"two banks take {value}")
             written.add(value)
             if value != NOTHING and self._real(value[2]) and value[2] != self._of(number, value):
                 raise self._wrong(now, f"bank {bank} takes {value} at the word of another task")
-            storing[bank, self._rotated(own[name + "address"], number)] = value
+            storing[bank, self._rotated(address, number)] = value
         lost = self.arriving.pop(now, NOTHING)
         if lost not in {NOTHING, *written}:
             raise self._wrong(now, "an operand is lost")
@@ -188,35 +222,19 @@ class _Play:
         rotating = self.program.rotating
         return self.program.core.words - rotating + (address + number) % rotating
 
-    def _slot(
-        self,
-        now: int,
-        number: int,
-        lane: int,
-        own: Mapping[str, int],
-    ) -> None:
-        name = f"lane{lane}_"
-
-        def get(field: str) -> int:
-            return own[name + field]
-
-        if not (get("first") or get("keep")):
-            return
-        x = self.banks[get("x_bank")][self._rotated(get("x_address"), number, get("x_rotates"))]
-        address = self._rotated(get("y_address"), number, get("y_rotates"))
-        apart = not self.program.core.lean and get("y_operand")
-        y = self.inputs[address] if apart else self.banks[get("y_bank")][address]
-        if get("kind") >= len(KINDS):
-            raise self._wrong(now, f"lane {lane} has nothing to do by number {get('kind')}")
-        sign = -1 if get("negative") else 1
-        term = _Term(
-            KINDS[get("kind")], sign, bool(get("double")), DISTANCES[get("distance")], x, y
-        )
-        extraction = EXTRACTIONS[get("extraction")]
+    def _slot(self, now: int, number: int, lane: int, own: _Slot) -> None:
+        x = self.banks[own.x_bank][self._rotated(own.x_address, number, own.x_rotates)]
+        address = self._rotated(own.y_address, number, own.y_rotates)
+        y = self.inputs[address] if own.y_operand else self.banks[own.y_bank][address]
+        if own.kind >= len(KINDS):
+            raise self._wrong(now, f"lane {lane} has nothing to do by number {own.kind}")
+        sign = -1 if own.negative else 1
+        term = _Term(KINDS[own.kind], sign, bool(own.double), DISTANCES[own.distance], x, y)
+        extraction = EXTRACTIONS[own.extraction]
         sums = self.sums[lane]
-        if get("first"):
-            own_sum = _Sum(Counter([term]), extraction)
-            if get("keep"):
+        if own.first:
+            own_sum = _Sum([term], extraction)
+            if own.keep:
                 if sums is not None:
                     raise self._wrong(now, f"lane {lane} begins a sum within another")
                 self.sums[lane] = own_sum
@@ -227,12 +245,12 @@ class _Play:
                 raise self._wrong(now, f"lane {lane} goes on with no sum")
             if sums.extraction != extraction:
                 raise self._wrong(now, f"lane {lane} changes the bits that it drops within a sum")
-            sums.terms[term] += 1
+            sums.terms.append(term)
             own_sum = sums
-        if get("last"):
-            if get("keep"):
+        if own.last:
+            if own.keep:
                 self.sums[lane] = None
-            self._end(now, number, lane, own_sum, get("stage"))
+            self._end(now, number, lane, own_sum, own.stage)
 
     def _end(
         self,
@@ -243,18 +261,15 @@ class _Play:
         stage: int,
     ) -> None:
         """A sum ends: it is one of the work's, of one task."""
-        tasks = {v[2] for term in own.terms for v in (term.x, term.y) if v[0] == "node"}
         task = number - stage
         if not self._real(task):
             return
+        tasks = {v[2] for term in own.terms for v in (term.x, term.y) if v[0] == "node"}
         if tasks - {task}:
             raise self._wrong(
                 now, f"lane {lane} adds values of tasks {sorted(tasks)} for task {task}"
             )
-        plain: Counter[_Term] = Counter()
-        for term, count in own.terms.items():
-            plain[term.plain()] += count
-        node = self.by_terms.get(_key(plain, own.extraction))
+        node = self.by_terms.get(_key(own.terms, own.extraction))
         if node is None:
             raise self._wrong(now, f"lane {lane} ends a sum that is none of the function's")
         self.ended[task] += 1
@@ -310,19 +325,19 @@ class _Play:
         self,
         now: int,
         number: int,
-        own: Mapping[str, int],
+        own: _Word,
     ) -> None:
-        sent = self.program.layout.sent(own)
+        sent, send = own.sent, own.fields["send"]
         task = number - sent["stage"]
         if not self._real(task):
             return
-        if own["send"] == HEADER:
+        if send == HEADER:
             if self.ended[task] != len(self.work.sums):
                 raise self._wrong(now, f"task {task} sends its flags before its last sum ends")
             self.headed.add(task)
             if sent["address"] != (0 if self.routine.results else NOTHING_BEHIND):
                 raise self._wrong(now, f"task {task} tells of other words behind its header")
-        if own["send"] not in (WORD, LAST_WORD):
+        if send not in (WORD, LAST_WORD):
             return
         if task not in self.headed:
             raise self._wrong(now, f"task {task} sends a word before its header")
@@ -333,7 +348,7 @@ class _Play:
         if found != (kind, name, task if kind == "node" else 0):
             raise self._wrong(now, f"word {self.sent[task]} of task {task} is {found}")
         self.sent[task] += 1
-        if (own["send"] == LAST_WORD) != (self.sent[task] == self.routine.results):
+        if (send == LAST_WORD) != (self.sent[task] == self.routine.results):
             raise self._wrong(now, f"word {self.sent[task]} of task {task} is told as another one")
 
 
@@ -345,5 +360,6 @@ def _constant(constant: int | str) -> Name:
     return ("parameter" if isinstance(constant, str) else "constant", constant, 0)
 
 
-def _key(terms: Counter[_Term], extraction: int) -> object:
-    return frozenset(terms.items()), extraction
+def _key(terms: Iterable[_Term], extraction: int) -> object:
+    """What makes sums the same: their terms, each as often, in any order."""
+    return frozenset(Counter(term.plain() for term in terms).items()), extraction

@@ -15,13 +15,15 @@ from rbdgen.machines.engine.formats import choose_formats, engine_graph
 from rbdgen.machines.engine.jobs import Work, work_of
 from rbdgen.machines.engine.placing import NoRoomError, Schedule
 from rbdgen.machines.engine.program import Program, make_program
-from rbdgen.machines.engine.scheduler import schedule, soonest
+from rbdgen.machines.engine.scheduler import schedule
 from rbdgen.machines.engine.sizes import check_least, needed_core
 from rbdgen.passes.ranges import FoundRanges
 from rbdgen.processes import on_all_cores
 from rbdgen.tracing.execute import BitTrueModel, handed_on
 from rbdgen.tracing.network import Network
 
+Search = Callable[[Work, Core], Schedule]
+"""How schedules are looked for: one of :mod:`rbdgen.machines.engine.scheduler`. NoRoomError where there is none."""
 FEW_SLOTS = 600
 """Slots of all functions up to which their schedules are not worth processes of their own."""
 
@@ -71,16 +73,15 @@ def with_program(
     formatted: Formatted,
     core: Core,
     progress: Callable[[str], None] = lambda stage: None,
-    hurry: bool = False,
+    search: Search = schedule,
     fit: bool = False,
 ) -> Mapped:
-    """The program of all functions, of which tasks follow each other as soon as can be, or where that is to ``hurry``
-    answer as soon as can be. ``fit``: memories are as large as need be, whatever the core's are. ConfigError where
-    something does not fit the core."""
+    """The program of all functions, by schedules that this ``search`` finds. ``fit``: memories are as large as need be,
+    whatever the core's are. ConfigError where something does not fit the core."""
     network, fixed = formatted.network, formatted.fixed
     progress("programs")
     works = {f: work_of(compose(network, fixed, f, core), core) for f in network.functions}
-    schedules = _schedules(works, core, soonest if hurry else schedule)
+    schedules = _schedules(works, core, search)
     parameters = BitTrueModel(network, fixed).nominal
     if fit:
         core = needed_core(core, schedules, parameters)
@@ -88,15 +89,13 @@ def with_program(
     return Mapped(network, fixed, formatted.ranges, program)
 
 
-def _schedules(
-    works: Mapping[str, Work], core: Core, make: Callable[[Work, Core], Schedule]
-) -> dict[str, Schedule]:
+def _schedules(works: Mapping[str, Work], core: Core, search: Search) -> dict[str, Schedule]:
     """The schedule of each function's work. ConfigError where there is none."""
 
     def scheduled(function: str) -> Schedule | str:
         """The schedule of one function, or what is in its way."""
         try:
-            return make(works[function], core)
+            return search(works[function], core)
         except NoRoomError as error:
             return str(error)
 

@@ -44,7 +44,8 @@ class Memories:
         self.columns = [[0] * core.depth for _ in range(columns(self.layout.bits))]
         self.banks = [[0] * core.words for _ in range(core.banks)]
         self.limits = [0] * (2 * core.limits)
-        self.parts = [[0] * (1 << FUNCTION_BITS) for _ in routine_parts(core)]
+        self.fields = routine_parts(core)
+        self.parts = [[0] * (1 << FUNCTION_BITS) for _ in self.fields]
         self.directory = [0] * DIRECTORY_WORDS
         self.rotating = core.words
 
@@ -79,7 +80,7 @@ class Memories:
 
     def entry(self, code: int, part: int) -> Mapping[str, int]:
         """The fields of a part of a function's entry."""
-        return unpacked(routine_parts(self.core)[part], self.parts[part][code])
+        return unpacked(self.fields[part], self.parts[part][code])
 
     def operands(self, code: int) -> int:
         """Words of a task's operands; none of a code that no function has."""

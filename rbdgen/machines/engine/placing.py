@@ -88,9 +88,9 @@ def delays(call: Call) -> list[tuple[int, int]]:
 
 
 class Placing:
-    """Places one function's work at one interval. ``lanes`` and so on are bits of the cycles that are free; ``busy``
-    those of two turns in which a lane has a sum of several slots; ``open`` the cycles of two turns in which it has none
-    and is free."""
+    """Places one function's work at one interval; ``stored`` are its nodes that banks keep (:func:`stored_nodes`).
+    ``lanes`` and so on are bits of the cycles that are free; ``busy`` those of two turns in which a lane has a sum of
+    several slots; ``open`` the cycles of two turns in which it has none and is free."""
 
     def __init__(
         self,
@@ -98,6 +98,7 @@ class Placing:
         core: Core,
         interval: int,
         pull: int,
+        stored: frozenset[int],
     ) -> None:
         self.work = work
         self.core = core
@@ -116,7 +117,7 @@ class Placing:
         self.banks: dict[int, int] = {}
         self.call_of = {c.argument: k for k, c in enumerate(work.calls)}
         self.call_times: dict[int, int] = {}
-        self.stored = stored_nodes(work, core.lean)
+        self.stored = stored
         self.latest: dict[int, int] = {}
 
     def run(self, order: list[Sum]) -> Schedule:

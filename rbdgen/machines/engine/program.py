@@ -31,7 +31,7 @@ from rbdgen.machines.engine.core import (
     WRITTEN,
     Core,
 )
-from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Value, Work
+from rbdgen.machines.engine.jobs import DIFFERENCE, PRODUCT, SUM, Sum, Value, Work
 from rbdgen.machines.engine.placing import Schedule, delays
 from rbdgen.machines.engine.sizes import check_sizes, constants_of
 from rbdgen.machines.engine.special import SIGN, SINES
@@ -252,7 +252,7 @@ class _Writer:
         """All fields."""
         schedule = self.schedule
         for own in self.work.sums:
-            self._sum(own.node)
+            self._sum(own)
         for call, begin in zip(self.work.calls, schedule.calls, strict=True):
             self._set(
                 begin,
@@ -315,11 +315,10 @@ class _Writer:
             return bank, word, 0
         return self.schedule.banks[value.node], self._word(value.node, cycle), 1
 
-    def _sum(self, node: int) -> None:
+    def _sum(self, own: Sum) -> None:
         """A sum's slots, and where its result goes."""
         schedule = self.schedule
-        place = schedule.placed[node]
-        own = next(s for s in self.work.sums if s.node == node)
+        place = schedule.placed[own.node]
         name = f"lane{place.lane}_"
         several = len(place.cycles) > 1
         for position, (cycle, k) in enumerate(zip(place.cycles, place.order, strict=True)):
@@ -347,8 +346,8 @@ class _Writer:
                 "stage": self._stage(cycle),
             }
             self._set(cycle, **{name + field: value for field, value in fields.items()})
-        if node in schedule.banks:
-            self._store(node, place.last + RESULT, place.lane)
+        if own.node in schedule.banks:
+            self._store(own.node, place.last + RESULT, place.lane)
 
     def _store(
         self,

@@ -8,13 +8,14 @@ import pytest
 
 from rbdgen import Options, compile_robot, load_robot
 from rbdgen.errors import ConfigError
+from rbdgen.machines.engine.check import check_program
 from rbdgen.machines.engine.composition import compose
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.jobs import work_of
 from rbdgen.machines.engine.loading import packed, routine_parts
 from rbdgen.machines.engine.placing import NoRoomError
 from rbdgen.machines.engine.program import make_program
-from rbdgen.machines.engine.scheduler import least_interval, schedule
+from rbdgen.machines.engine.scheduler import least_interval, quickest, schedule
 from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS
 from tests.machines.engine.mapped import mapped
 
@@ -24,6 +25,8 @@ ENDS = {"id": 300, "dfd": 850}
 """Cycles from a task's first word to its last result word that two of them are to keep below."""
 NEAR = 1.12
 """Intervals are within this factor of what slots and banks allow."""
+LITTLE = 1.05
+"""Those that are found first are within this factor of the shortest."""
 
 
 def test_the_arms_functions_are_as_fast_as_can_be() -> None:
@@ -33,6 +36,14 @@ def test_the_arms_functions_are_as_fast_as_can_be() -> None:
     for routine in routines.values():
         least = least_interval(routine.schedule.work, Core())
         assert routine.interval <= NEAR * least + 1
+
+
+def test_the_first_schedules_are_hardly_longer() -> None:
+    routines = mapped("iiwa14").program.routines
+    first = {f: quickest(own.schedule.work, Core()) for f, own in routines.items()}
+    assert {f for f in INTERVALS if first[f].interval > LITTLE * routines[f].interval} == set()
+    program = make_program(Core(), first, mapped("iiwa14").program.parameters)
+    check_program(program, ("id", "did"))
 
 
 def test_the_same_work_has_the_same_program() -> None:
