@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+import numpy as np
+
 from rbdgen.machines.engine.core import FLAGGED, NEXT, RESULT, STAGE_BITS, Core, intake_cycles
 from rbdgen.machines.engine.jobs import Sum, Work
 from rbdgen.machines.engine.placing import (
@@ -46,6 +48,10 @@ SLOWER, SLOWEST = 0.04, 2.0
 longer ones nothing overlaps that could bind."""
 WORTH = 20
 """By how many hundredths an answer may be later for an interval that is shorter by one."""
+MANY = 50_000
+"""Slots of a function's work from which on the first schedule is enough: each that is tried takes ten seconds."""
+ROWS = 1024
+"""Sums whose results are unpacked at a time."""
 LONGEST = 3.0
 """Beyond this multiple of the shortest interval that may be no schedule is looked for."""
 
@@ -66,7 +72,10 @@ def least_interval(work: Work, core: Core) -> int:
 
 
 def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
-    """The schedule at an interval, or at the shortest that is found. NoRoomError where there is none."""
+    """The schedule at an interval, or at the shortest that is found; of :data:`MANY` slots the first one. NoRoomError
+    where there is none."""
+    if interval is None and work.slots > MANY:
+        return quickest(work, core)
     search = _Search(work, core)
     if interval is not None:
         found = search.first(interval)
@@ -224,27 +233,43 @@ class _Order:
     def shares(self) -> dict[int, float]:
         """For each sum the place of the first result that needs it, as a share of all: results stand in an order in
         which each takes as little more as can be, so that what they have in common is made for all of them at once."""
-        bits = {n: 1 << k for k, n in enumerate(self.jobs)}
-        cones: dict[int, int] = {}
-        inner: set[int] = set()
         # arguments have lower numbers, but those of calls and copies
-        for own in self._after_sources(sorted(self.jobs)):
-            cone = bits[own.node]
-            for a in own.sources:
-                source = self.made_by.get(a, a)
-                inner.add(source)
-                cone |= cones.get(source, 0)
-            cones[own.node] = cone
-        last = [n for n in self.jobs if n not in inner]
+        nodes = [own.node for own in self._after_sources(sorted(self.jobs))]
+        sources = {n: self._needed(n) for n in nodes}
+        inner = {a for own in sources.values() for a in own}
+        last = sorted(set(nodes) - inner)
+        count = len(last)
+        # by sum the results that need it, as bits, which are packed: there may be ten thousand of them
+        row = {n: k for k, n in enumerate(nodes)}
+        users = np.zeros((len(nodes), -(-count // 8)), np.uint8)
+        for k, n in enumerate(last):
+            users[row[n], k // 8] = 1 << 7 - k % 8
+        for n in reversed(nodes):
+            for a in sources[n]:
+                users[row[a]] |= users[row[n]]
+        lacking = np.zeros(count, np.int64)
+        for first in range(0, len(nodes), ROWS):
+            lacking += np.unpackbits(users[first : first + ROWS], axis=1, count=count).sum(
+                0, np.int64
+            )
         shares: dict[int, float] = {}
-        done, count = 0, len(last)
         for place in range(count):
-            nearest = min(last, key=lambda n: ((cones[n] & ~done).bit_count(), n))
-            last.remove(nearest)
-            new = cones[nearest] & ~done
-            done |= new
-            shares |= {n: place / count for n, bit in bits.items() if new & bit}
+            nearest = int(np.argmin(lacking))
+            waiting, new = [last[nearest]], []
+            while waiting:
+                node = waiting.pop()
+                if node not in shares:
+                    shares[node] = place / count
+                    new.append(row[node])
+                    waiting += sources[node]
+            lacking -= np.unpackbits(users[new], axis=1, count=count).sum(0, np.int64)
+            lacking[nearest] = len(nodes)
         return shares
+
+    def _needed(self, node: int) -> list[int]:
+        """The sums that one takes, or that calls take which it takes."""
+        made = (self.made_by.get(a, a) for a in sorted(self.jobs[node].sources))
+        return [a for a in made if a in self.jobs]
 
     def sums(self, urgency: int, spread: int) -> list[Sum]:
         """The sums, the most urgent first, but none before what it needs; made once."""
@@ -281,11 +306,7 @@ class _Order:
                 if node in done:
                     waiting.pop()
                     continue
-                missing = []
-                for a in sorted(self.jobs[node].sources):
-                    source = self.made_by.get(a, a)
-                    if source in self.jobs and source not in done:
-                        missing.append(source)
+                missing = [a for a in self._needed(node) if a not in done]
                 if missing:
                     waiting += missing
                     continue

@@ -26,14 +26,20 @@ def needed_core(
     do."""
     constants = constants_of(schedules, core, parameters)
     needed = max(needed_words(schedule) for schedule in schedules.values())
-    # a power of two, as addresses wrap around
-    words = 1 << (max(constants.words + needed, ROWS) - 1).bit_length()
+    words = max(constants.words + needed, ROWS)
     depth = _rows(sum(schedule.interval for schedule in schedules.values()))
-    for name, count, most in (("bank", words, MOST_WORDS), ("program", depth, MOST_DEPTH)):
+    most_lanes = max(LANES)
+    for name, count, most, more in (
+        ("bank", words, MOST_WORDS, LANES[most_lanes] / core.banks),
+        ("program", depth, MOST_DEPTH, most_lanes / core.lanes),
+    ):
         if count > most:
+            # with more lanes a program is shorter, and values are in more banks
+            remedies = [f"--lanes {most_lanes}"] if count < most * more else []
+            remedies += ["fewer functions"] if len(schedules) > 1 else []
             raise ConfigError(
-                f"{', '.join(schedules)}: {count} words of each {name} are needed, and there can be {most}; ask for "
-                "fewer functions"
+                f"{', '.join(schedules)}: {count} words of each {name} are needed, and there can be {most}; "
+                f"{' or '.join([*remedies, 'C (rbdgen emit)'])} would do"
             )
     # all tasks that are under way have room, and one more, so that none waits for it
     results = max((s.stages + 1) * (len(s.work.results) + 1) for s in schedules.values())
@@ -45,7 +51,8 @@ def needed_core(
     kept = max((CIRCLING * work.staying for work in repeating), default=0)
     return replace(
         core,
-        words=words,
+        # a power of two, as addresses wrap around
+        words=1 << (words - 1).bit_length(),
         depth=depth,
         results=_rows(results),
         limits=_rows(2 * operands) // 2,
