@@ -96,6 +96,11 @@ def plain(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
+def counted(count: int, thing: str) -> str:
+    """So many of something: ``1 lane``, ``4 lanes``."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def listed(names: Iterable[str], between: str = ", ") -> str:
     """Names for a remark: the first few, and how many more there are."""
     known = [plain(name) for name in names]

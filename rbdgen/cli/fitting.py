@@ -8,7 +8,7 @@ from functools import cache
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import resident_design
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, counted
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits
@@ -37,7 +37,7 @@ def fitting(
 
     @cache
     def compiled(core: Core) -> Design:
-        progress(f"programs for {core.lanes} lane(s)")
+        progress(f"programs for {counted(core.lanes, 'lane')}")
         options = Options(functions=common(), machine=ENGINE)
         return resident_design(robot, options, Resident(core))
 

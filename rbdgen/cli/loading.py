@@ -11,7 +11,7 @@ from rbdgen import flashing
 from rbdgen.cli.arguments import OPTION_ARGUMENTS, given_setup, verified_tasks
 from rbdgen.cli.console import Reporter, print_result, reporter
 from rbdgen.cli.fitting import fitting
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, counted
 from rbdgen.host.engine import Engine
 from rbdgen.host.programs import Program, read_program
 from rbdgen.host.spi import DEFAULT_HERTZ
@@ -98,10 +98,15 @@ def _new(name: str) -> tuple[dict[str, Any], str]:
     return report, f"{path}: say in it what the board is, then build with --board {path}"
 
 
+def _engine(engine: dict[str, int]) -> str:
+    """An engine by its lanes and cores."""
+    return f"an engine of {counted(engine['lanes'], 'lane')}, {counted(engine['cores'], 'core')}"
+
+
 def _board(row: dict[str, Any]) -> list[Any]:
     """A board's row for people."""
     engine = row["engine"]
-    said = f"{engine['lanes']} lanes" if engine else ""
+    said = counted(engine["lanes"], "lane") if engine else ""
     link = row["link"].removeprefix("a ").removeprefix("the ")
     cells = [row["name"], row["part"], row["multipliers"], link, said]
     if "fits" in row:
@@ -132,7 +137,7 @@ def _flashed(report: dict[str, Any]) -> str:
         clock += f", routed at {report['clock_mhz']:g}"
         made = f"{report['bitstream']}{' (made before)' if report['cached'] else ''}"
     lines = [
-        f"an engine of {engine['lanes']} lane(s), {engine['cores']} core(s) for {report['board']}: {clock}",
+        f"{_engine(engine)} for {report['board']}: {clock}",
         f"room for {engine['depth']} words of program and {engine['words']} of each bank",
         "",
         used_resources(report),
@@ -268,8 +273,7 @@ def _text(report: dict[str, Any]) -> str:
     engine, seconds = report["engine"], report["seconds"]
     rows = [[name, m["used"], m["available"]] for name, m in report["memories"].items()]
     lines = [
-        f"{report['robot']}: {', '.join(report['functions'])} in an engine of {engine['lanes']} lane(s), "
-        f"{engine['cores']} core(s)",
+        f"{report['robot']}: {', '.join(report['functions'])} in {_engine(engine)}",
         f"{report['bytes']} bytes; made in {seconds['compile']} s, loaded in {seconds['load']} s",
         "",
         table(["memory", "words used", "of"], rows),

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rbdgen.errors import UnsupportedError
+from rbdgen.errors import UnsupportedError, counted
 from rbdgen.functions import registry
 from rbdgen.ir.fixed import FixedGraph
 from rbdgen.ir.number_formats import Format
@@ -126,11 +126,11 @@ class Design:
         """The same in a few words."""
         if isinstance(self.machine, Engine):
             core, cores = self.machine.program.core, self.machine.cores
-            engine = f"an engine of {core.lanes} lane(s)"
+            engine = f"an engine of {counted(core.lanes, 'lane')}"
             return engine if cores == 1 else f"{engine} in each of {cores} cores"
         replicas = self.tasks.replicas
         tasks = "a task" if replicas == 1 else f"{replicas} tasks"
-        return f"{tasks} every {self.options.ii} cycle(s)"
+        return f"{tasks} every {counted(self.options.ii, 'cycle')}"
 
     @property
     def ii(self) -> int:

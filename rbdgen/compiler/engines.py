@@ -13,7 +13,7 @@ from rbdgen.compiler.design import Design
 from rbdgen.compiler.stages import closed, default_algorithms
 from rbdgen.compiler.words import function_format, parameter_words
 from rbdgen.devices.registry import target_device
-from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.errors import ConfigError, RbdgenWarning, counted
 from rbdgen.machines.engine.allocation import Place
 from rbdgen.machines.engine.core import LANES, WIDTHS, Core, RoomError, core_of
 from rbdgen.machines.engine.engine import Engine
@@ -246,16 +246,17 @@ def _smallest(
 
 def _told(design: Design, target: Target) -> Design:
     """A design and how much more it does than what is asked of its time."""
-    budget, lanes = target.budget, design.engine.program.core.lanes
+    budget = target.budget
+    engine = f"an engine of {counted(design.engine.program.core.lanes, 'lane')}"
     why = []
     if budget.rate is not None:
         why.append(
-            f"{lanes} lane(s) take {_rate(design):.0f} tasks a second, and {budget.rate:g} are asked for"
+            f"{engine} takes {_rate(design):.0f} tasks a second, and {budget.rate:g} are asked for"
         )
     if budget.latency is not None:
         took = answer_time(design) * 1e6
         why.append(
-            f"{lanes} lane(s) answer within {took:.3g} µs, and {budget.latency * 1e6:g} are allowed"
+            f"{engine} answers within {took:.3g} µs, and {budget.latency * 1e6:g} are allowed"
         )
     return replace(design, why=(*design.why, *why))
 

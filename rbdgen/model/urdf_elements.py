@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from rbdgen.errors import UnsupportedError, UrdfError, nearest, short
+from rbdgen.errors import UnsupportedError, UrdfError, counted, nearest, short
 from rbdgen.model.body import Inertia, Limits, Mimic, Placement
 from rbdgen.model.joints import Axis, Continuous, FreeFlyer, Joint, Planar, Prismatic, Revolute
 from rbdgen.model.rigid_motions import fixed_axes_matrix, quaternion_matrix, rotation_fault
@@ -150,7 +150,7 @@ class UrdfElements:
         text = element.get(key, default)
         values = _floats(text)
         if len(values) != count:
-            raise self.fault(where, f"{key} must be {count} number(s), not {short(text)}")
+            raise self.fault(where, f"{key} must be {counted(count, 'number')}, not {short(text)}")
         # limits may be infinite, which is as good as none
         endless = largest < math.inf and any(map(math.isinf, values))
         if endless or any(map(math.isnan, values)):

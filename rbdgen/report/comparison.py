@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rbdgen.errors import counted
 from rbdgen.model.urdf import ROOT_JOINT
 from rbdgen.processor_times import Timing
 from rbdgen.report.published import (
@@ -109,7 +110,7 @@ def design_label(report: dict[str, Any]) -> str:
     pace = f"II {report['ii']}"
     if "engine" in report:
         several = f"{report['engine']['cores']} × " if report["engine"]["cores"] > 1 else ""
-        pace = f"{report['engine']['lanes']} lanes"
+        pace = counted(report["engine"]["lanes"], "lane")
     return f"rbdgen, {several}{pace}, {report['precision']}, {report['device']}"
 
 

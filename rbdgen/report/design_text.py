@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rbdgen.errors import counted
 from rbdgen.functions.algorithms import KINDS
 from rbdgen.report.columns import WIDTH, paragraph, table
 from rbdgen.report.host_rate import host_text
@@ -213,8 +214,9 @@ def _engine_lines(report: dict[str, Any]) -> list[str]:
     """Lines on an engine and its program."""
     e = report["engine"]
     cores = f"{e['cores']} cores of " if e["cores"] > 1 else ""
+    lanes, banks = counted(e["lanes"], "lane"), counted(e["banks"], "bank")
     return [
-        f"engine: {cores}{e['lanes']} lanes of {e['width']} bits, {e['banks']} banks of {e['words']} words "
+        f"engine: {cores}{lanes} of {e['width']} bits, {banks} of {e['words']} words "
         f"({report['multiplier_blocks']} device blocks)",
         _modelled(report),
         f"program: {e['program_words']} of {e['program_depth']} words of {e['program_bits']} bits; "
@@ -232,7 +234,7 @@ def _pipeline_lines(report: dict[str, Any]) -> list[str]:
         f"multiplications; of {n['constant']} constant factors {m['constant']} are shifts and adds; "
         f"{report['additions']} additions",
         _modelled(report),
-        f"sine and cosine: {sine['tables']} table(s) of {1 << sine['address_bits']} entries, "
+        f"sine and cosine: {counted(sine['tables'], 'table')} of {1 << sine['address_bits']} entries, "
         f"Taylor order {sine['order']}, method error {sine['truncation']:.1e}",
         f"registers: {report['register_bits']} bits; "
         f"bypass FIFOs: {len(bypasses)} with {report['fifo_bits']} bits",

@@ -23,4 +23,4 @@ def test_functions_fit_alone_or_together() -> None:
     assert (found["some"].functions, found["some"].all) == (common(), False)
     assert (found["least"].functions, found["least"].all) == (("m",), False)
     # programs are made once, whatever the memories
-    assert said == ["programs for 4 lane(s)"]
+    assert said == ["programs for 4 lanes"]

@@ -102,11 +102,11 @@ AXIS = '<axis xyz="{}"/>'
         (urdf(joint(inside=AXIS.format("0 0 0"))), r"joint 'j': axis must not be zero, is '0 0 0'"),
         (
             urdf(joint(inside=AXIS.format("0 1"))),
-            r"joint 'j': xyz must be 3 number\(s\), not '0 1'",
+            r"joint 'j': xyz must be 3 numbers, not '0 1'",
         ),
         (
             urdf(joint(inside=AXIS.format("0 x 1"))),
-            r"joint 'j': xyz must be 3 number\(s\), not '0 x 1'",
+            r"joint 'j': xyz must be 3 numbers, not '0 x 1'",
         ),
         (
             urdf(joint(inside='<origin xyz="0 nan 0"/>')),
@@ -134,11 +134,11 @@ AXIS = '<axis xyz="{}"/>'
         ),
         (
             urdf(joint(inside='<origin xyz="0 0 1_0"/>')),
-            r"joint 'j': xyz must be 3 number\(s\), not '0 0 1_0'",
+            r"joint 'j': xyz must be 3 numbers, not '0 0 1_0'",
         ),
         (
             urdf(joint(inside='<origin rpy="0 0"/>')),
-            r"joint 'j': rpy must be 3 number\(s\), not '0 0'",
+            r"joint 'j': rpy must be 3 numbers, not '0 0'",
         ),
         (
             urdf(joint(inside=AXIS.format("1e-320 0 0"))),
@@ -568,7 +568,7 @@ def test_quaternions_of_urdf_1_1_turn_as_in_pinocchio(quaternion: str) -> None:
     ("origin", "version", "message"),
     [
         ('quat_xyzw="0 0 0 0"', "1.1", "quat_xyzw must be a rotation, not zero; 0 0 0 1 turns"),
-        ('quat_xyzw="0 0 1"', "1.1", r"quat_xyzw must be 4 number\(s\), not '0 0 1'"),
+        ('quat_xyzw="0 0 1"', "1.1", r"quat_xyzw must be 4 numbers, not '0 0 1'"),
         ('quat_xyzw="0 0 nan 1"', "1.1", "quat_xyzw must be finite"),
         ('quat_xyzw="0 0 1 1" rpy="0 0 0"', "1.1", "<origin> has both rpy and quat_xyzw; remove"),
         ('quat_xyzw="0 0 1 1"', "1.0", r'is of 1\.0; write <robot version="1\.1">, or give rpy'),
