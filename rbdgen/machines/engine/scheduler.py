@@ -47,7 +47,7 @@ SLOWER, SLOWEST = 0.04, 2.0
 """Step and end, as shares of the shortest interval that may be, in which one with an earlier answer is looked for: at
 longer ones nothing overlaps that could bind."""
 WORTH = 20
-"""By how many hundredths an answer may be later for an interval that is shorter by one."""
+"""By how many hundredths an answer may be later for an interval that is shorter by one, of all that were found."""
 MANY = 50_000
 """Slots of a function's work from which on the first schedule is enough: each that is tried takes ten seconds."""
 ROWS = 1024
@@ -95,14 +95,14 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
     intervals = [tried]
     while intervals[-1] - fine > search.least and search.works(intervals[-1] - fine):
         intervals.append(intervals[-1] - fine)
-    # the shortest, or the one before where its answers come that much sooner
-    best = None
-    for interval in intervals[-2:]:
-        own = search.soonest(interval)
-        assert own is not None
-        if best is None or own.end / best.end - 1 < WORTH * (1 - interval / best.interval):
+    last = [search.soonest(interval) for interval in intervals[-2:]]
+    found = [own for own in (*search.found.values(), *last) if own is not None]
+    found.sort(key=lambda own: (own.interval, own.end), reverse=True)
+    # the shortest, or a longer one whose answers come that much sooner
+    best, *others = found
+    for own in others:
+        if own.end / best.end - 1 < WORTH * (1 - own.interval / best.interval):
             best = own
-    assert best is not None
     return best
 
 
