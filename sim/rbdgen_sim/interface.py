@@ -55,6 +55,10 @@ class Rtl:
                 raise ConfigError(f"{name}: must be at least 1 bit, not {width}")
 
 
+QUIET = 10_000
+"""Cycles without a transfer after which nothing more is expected, of hardware that answers within half as many."""
+
+
 @dataclass(frozen=True)
 class Stimulus:
     """Beats that the source sends, and the behaviour of both ends.
@@ -73,7 +77,7 @@ class Stimulus:
     input_stall: float = 0.0
     output_stall: float = 0.0
     seed: int = 0
-    timeout_cycles: int = 10_000
+    timeout_cycles: int = QUIET
 
     def __post_init__(self) -> None:
         for name, stall in (("input_stall", self.input_stall), ("output_stall", self.output_stall)):

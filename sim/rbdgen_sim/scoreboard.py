@@ -15,7 +15,7 @@ from rbdgen.compiler import Design
 from rbdgen.errors import ToolError
 from rbdgen.protocol.tasks import CALIBRATE, TAG_BITS, Rows, TaskFormat
 from rbdgen.trials import TaskSet
-from rbdgen_sim.interface import Rtl, Simulator, Stimulus, Trace
+from rbdgen_sim.interface import QUIET, Rtl, Simulator, Stimulus, Trace
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,16 @@ def run_tasks(
     sent = _send(layout, tasks, order, sizes)
     beats = sent.rows.beats
     expected_beats = layout.answer_beats(beats)
-    stimulus = Stimulus(beats, expected_beats, input_stall=stall, output_stall=stall, seed=seed)
+    # within its latency nothing may come of a task that is alone
+    latency = max(design.promised_latency(own.function) for own in tasks)
+    stimulus = Stimulus(
+        beats,
+        expected_beats,
+        input_stall=stall,
+        output_stall=stall,
+        seed=seed,
+        timeout_cycles=max(QUIET, 2 * latency),
+    )
     trace = simulator.run(rtl, stimulus, workdir, waves=waves, progress=progress)
     if len(trace.payloads) != expected_beats:
         raise ToolError(f"simulation: {len(trace.payloads)} of {expected_beats} result beats came")

@@ -187,7 +187,7 @@ def test_contacts_of_a_floating_robot() -> None:
 
 
 def test_a_program_that_is_loaded_is_found_soon_and_shorter_where_that_does_not_fit() -> None:
-    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "minv"))
+    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "m", "minv"))
     shortest = engine("hyq", functions=options.functions).engine.program.depth
     fitted = Core(depth=shortest + -shortest % GRAIN)
     soon = resident_design(legs, options, Resident(Core())).engine.program.depth

@@ -19,6 +19,7 @@ from rbdgen.protocol.links import get_link
 from rbdgen.protocol.tasks import Flag
 from rbdgen_hw import marks
 from rbdgen_hw.emit import accelerator, design_verilog, link_verilog
+from rbdgen_sim import scoreboard
 from rbdgen_sim.cosim import Cosimulation, cosimulate
 from rbdgen_sim.interface import Rtl, Stimulus
 from rbdgen_sim.simulators import get_simulator
@@ -70,6 +71,15 @@ def test_a_small_design(simulator: str, calibratable: bool, tmp_path: Path) -> N
     options = Options(functions=("id", "fd"), machine="engine", calibratable=calibratable)
     d = compile_robot(robot, options)
     check(simulated(d, simulator, tmp_path))
+
+
+def test_hardware_that_answers_late_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoreboard, "QUIET", 1)
+    d = compile_robot(load_robot("pendulum2"), Options(functions=("m",), machine="engine"))
+    assert d.promised_latency("m") > 1
+    check(simulated(d, "amaranth", tmp_path, 4))
 
 
 @pytest.mark.parametrize("cores", few([2, 3], 3))
