@@ -41,7 +41,7 @@ def compile_program(
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
     with without_collections():
         design = resident_design(robot, options, engine, progress)
-    return program_of(design, engine, beside)
+        return program_of(design, engine, beside)
 
 
 def program_of(design: Design, engine: Resident, beside: Sequence[Entry] = ()) -> Program:

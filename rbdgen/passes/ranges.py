@@ -343,9 +343,11 @@ def find_ranges(
     graph: Graph,
     samples: Mapping[str, np.ndarray],
     declared: Mapping[str, float],
+    sampled: np.ndarray | None = None,
 ) -> FoundRanges:
-    """Magnitudes by both ways."""
-    sampled = magnitudes(graph, samples, declared)
+    """Magnitudes by both ways; ``sampled`` ones where they are known (:func:`magnitudes`)."""
+    if sampled is None:
+        sampled = magnitudes(graph, samples, declared)
     # what one pass hands to the next may be beyond what tasks may bring
     reached = {name: max(declared[name], float(sampled[i])) for name, i in graph.inputs.items()}
     bounds = sound_bounds(graph, reached)

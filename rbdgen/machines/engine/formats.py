@@ -28,7 +28,7 @@ from rbdgen.passes.constant_factors import absorb_negations, move_constants, mul
 from rbdgen.passes.dots import fuse_dots
 from rbdgen.passes.formats import integer_bits
 from rbdgen.passes.noise import drop_zero_results, some_of, zero_cancelled
-from rbdgen.passes.ranges import FoundRanges, find_ranges
+from rbdgen.passes.ranges import FoundRanges, find_ranges, magnitudes
 
 LANES = "lanes"
 """The submodule of all that lanes compute."""
@@ -134,8 +134,8 @@ def choose_formats(
     or the operand that it is."""
     limits: dict[str, int] = {}
     while True:
-        ranges = find_ranges(graph, samples, declared)
-        chooser = _Chooser(graph, ranges.sampled, core, limits)
+        sampled = magnitudes(graph, samples, declared)
+        chooser = _Chooser(graph, sampled, core, limits)
         chooser.run()
         agreed = _agreed(graph, chooser.formats, handed)
         if not chooser.beyond and not chooser.nothing and agreed == limits:
@@ -146,7 +146,7 @@ def choose_formats(
     formats = tuple(chooser.formats)
     fixed = FixedGraph(graph, formats, {}, frozenset(), overflow, chooser.points)
     verify_fixed(fixed)
-    return EngineFormats(fixed, ranges)
+    return EngineFormats(fixed, find_ranges(graph, samples, declared, sampled))
 
 
 def _agreed(
