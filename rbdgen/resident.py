@@ -40,8 +40,12 @@ def compile_program(
     """The program of a robot's functions for such an ``engine``, ``beside`` the programs that it holds, or in their
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
     with without_collections():
-        design = resident_design(robot, options, engine, progress)
-        return program_of(design, engine, beside)
+        made = program_of(resident_design(robot, options, engine, progress), engine, beside)
+        if not made.replaces(beside):
+            return made
+        # a shorter program may have room beside what is there
+        shorter = resident_design(robot, options, engine, progress, soon=False)
+        return program_of(shorter, engine, beside)
 
 
 def program_of(design: Design, engine: Resident, beside: Sequence[Entry] = ()) -> Program:

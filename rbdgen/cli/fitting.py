@@ -39,7 +39,8 @@ def fitting(
     def compiled(core: Core) -> Design:
         progress(f"programs for {counted(core.lanes, 'lane')}")
         options = Options(functions=common(), machine=ENGINE)
-        return resident_design(robot, options, Resident(core))
+        # what fits is not for want of a longer search
+        return resident_design(robot, options, Resident(core), soon=False)
 
     found = {}
     for board, engine in engines.items():

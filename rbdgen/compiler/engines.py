@@ -98,14 +98,16 @@ def resident_design(
     options: Options,
     engine: Resident,
     progress: Callable[[str], None] = lambda stage: None,
+    soon: bool = True,
 ) -> Design:
-    """The design of a robot whose program is for such an ``engine``, which it has to itself. Errors are those of
-    :func:`prepare`, and ConfigError where something does not fit the engine."""
+    """The design of a robot whose program is for such an ``engine``, which it has to itself; ``soon``: by the first
+    schedules that are found, where these fit. Errors are those of :func:`prepare`, and ConfigError where something does
+    not fit the engine."""
     core = engine.core
     ranges = declared_ranges(robot, options.limits)
     prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
-    design = _searched(prepared, options, core, progress)
+    design = _fitted(prepared, options, core, progress, soon)
     functions = list(design.tasks.functions.values())
     machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
     tasks = resident_format(core.width, engine.room, functions, design.tasks.parameters)
@@ -129,13 +131,17 @@ def _search(options: Options, target: Target) -> Search:
     return soonest if hurry else schedule
 
 
-def _searched(
-    prepared: Prepared, options: Options, core: Core, progress: Callable[[str], None]
+def _fitted(
+    prepared: Prepared,
+    options: Options,
+    core: Core,
+    progress: Callable[[str], None],
+    soon: bool,
 ) -> Design:
-    """The design with a core as it is. A robot is waited for: schedules are those that are found first, and only where
-    that program is too long for the core, or an answer is to be soon, others are looked for."""
+    """The design with a core as it is. ``soon``, because a robot is waited for: by the first schedules that are found.
+    Others are looked for where that program is too long, and where answers are to come as soon as can be."""
     search = _search(options, Target())
-    if search is schedule:
+    if soon and search is schedule:
         try:
             return _alone(prepared, options, core, Target(), progress, quickest)
         except RoomError:

@@ -98,6 +98,12 @@ class Program:
         name = told_name(self.manifest.robot)
         return Entry(self.manifest.identity, name, self.facts.extent)
 
+    def replaces(self, entries: Iterable[Entry]) -> bool:
+        """Whether it takes the place of one of these, and is none of them."""
+        own = self.entry
+        others = (entry.extent for entry in entries if entry.identity != own.identity)
+        return any(own.extent.clashes(extent) for extent in others)
+
     def given(self, raw: Mapping[int, int]) -> list[Write]:
         """What writes all of its parameters: these raw values by their numbers, and its own."""
         facts, mask = self.facts, (1 << LOW_BITS) - 1

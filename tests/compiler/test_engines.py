@@ -17,6 +17,7 @@ from rbdgen.machines.engine.core import AROUND, Core, dealing_cycles, intake_cyc
 from rbdgen.machines.engine.resident import GRAIN, Resident
 from rbdgen.model import with_contacts, with_frames
 from rbdgen.protocol.links import get_link
+from rbdgen.resident import compile_program
 from tests.conftest import few
 
 
@@ -197,6 +198,21 @@ def test_a_program_that_is_loaded_is_found_soon_and_shorter_where_that_does_not_
     small = replace(fitted, depth=fitted.depth - GRAIN)
     with pytest.raises(ConfigError, match=f"^program: {shortest} words are needed"):
         resident_design(legs, options, Resident(small))
+
+
+def test_a_program_that_has_no_room_beside_another_is_made_shorter() -> None:
+    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "m", "minv"))
+    pendulum, few_of_it = load_robot("pendulum2"), Options(functions=("id", "m"))
+    alone = [resident_design(legs, options, Resident(Core()), soon=soon) for soon in (True, False)]
+    longer, shorter = (d.engine.program.depth for d in alone)
+    taken = compile_program(pendulum, few_of_it, Resident(Core())).facts.extent.depth
+    for depth, made in ((longer, longer), (shorter, shorter), (shorter - GRAIN, shorter)):
+        room = depth + taken
+        engine = Resident(Core(depth=room + -room % GRAIN))
+        there = [compile_program(pendulum, few_of_it, engine).entry]
+        found = compile_program(legs, options, engine, there)
+        assert found.facts.extent.depth == made
+        assert found.replaces(there) == (depth < shorter)
 
 
 def test_a_design_may_be_changed_by_name() -> None:
