@@ -54,7 +54,8 @@ def test_steps_are_near_float64(name: str, machine: str) -> None:
 def test_targets_have_bits_though_most_are_beyond_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     # a step's derivatives by a target that it does not reach are zero
     monkeypatch.setattr("rbdgen.functions.inverse_kinematics.SHARE", 0.15)
-    d = compile_robot(robots("floating"), Options(("ik",), constraint_damping=DAMPING, ii=6))
+    # another damping than elsewhere: what float64 computes is kept by robot and damping, and has the usual share
+    d = compile_robot(robots("floating"), Options(("ik",), constraint_damping=DAMPING / 2, ii=6))
     tasks = make_tasks(d, "ik", task_states(d, 200, seed=1))
     assert relative_errors(d, tasks, tasks.expected)[0] < 1e-3
 
