@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from rbdgen.compiler.design import Design
 from rbdgen.compiler.engines import placed, resident_design
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, RbdgenWarning
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
 from rbdgen.host.manifest import ProgramFacts, program_keys
@@ -43,8 +44,10 @@ def compile_program(
         made = program_of(resident_design(robot, options, engine, progress), engine, beside)
         if not made.replaces(beside):
             return made
-        # a shorter program may have room beside what is there
-        shorter = resident_design(robot, options, engine, progress, soon=False)
+        # a shorter program may have room beside what is there; warnings were given of this one
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RbdgenWarning)
+            shorter = resident_design(robot, options, engine, progress, soon=False)
         return program_of(shorter, engine, beside)
 
 
