@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from rbdgen.errors import counted
 from rbdgen.report.columns import paragraph, table
 from rbdgen.report.comparison import (
     FIGURES,
@@ -202,8 +203,7 @@ def full_name(row: Mapping[str, Any]) -> str:
     """An implementation with its batch and cores, and with resources where they are known."""
     name = row["implementation"]
     if row["batch"]:
-        plural = "s" if row["workers"] > 1 else ""
-        name += f", batch {row['batch']}, {row['workers']} core{plural}"
+        name += f", batch {row['batch']}, {counted(row['workers'], 'core')}"
     if row.get("resources"):
         name += f" ({row['resources']}{SIGNS[row['cells']['resources']]})"
     return name

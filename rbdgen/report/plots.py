@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rbdgen.errors import ConfigError
+from rbdgen.errors import ConfigError, counted
 from rbdgen.installation import optional_module
 from rbdgen.report.files import check_writable
 
@@ -219,7 +219,7 @@ def _series(row: Mapping[str, Any]) -> str:
     workers = row["workers"]
     if not workers:
         return row["implementation"]
-    return f"{row['implementation']}, {workers} core{'s' if workers > 1 else ''}"
+    return f"{row['implementation']}, {counted(workers, 'core')}"
 
 
 def latency_plot(cycles: Curves) -> Any:

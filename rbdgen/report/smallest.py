@@ -8,6 +8,7 @@ from typing import Any
 from rbdgen.compiler import Design
 from rbdgen.compiler.cost import answer_time
 from rbdgen.compiler.neighbours import Neighbours, slowest_interval
+from rbdgen.errors import counted
 from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.pipeline.budget import Budget
 from rbdgen.report.columns import paragraph, table
@@ -62,9 +63,9 @@ def _named(design: Design) -> str:
     """A design in as few words as a table's cell has room for."""
     machine = design.machine
     if isinstance(machine, Engine):
-        lanes = machine.program.core.lanes
+        lanes = counted(machine.program.core.lanes, "lane")
         cores = f", {machine.cores} cores" if machine.cores > 1 else ""
-        return f"engine, {lanes} lane{'s' if lanes > 1 else ''}{cores}"
+        return f"engine, {lanes}{cores}"
     return f"pipeline, a task in {design.options.ii}"
 
 
