@@ -56,6 +56,10 @@ def check_program(program: Program, functions: Iterable[str] | None = None) -> N
             played(function)
 
 
+_Plain = tuple[str, int, bool, int, tuple[str, int | str], tuple[str, int | str]]
+"""A term by all that it is, without tasks."""
+
+
 class _Term(NamedTuple):
     """A term by all that it is: what a lane makes of two words, its sign, whether the first is doubled, and by how much
     it is moved."""
@@ -74,9 +78,6 @@ class _Term(NamedTuple):
         if (kind == PRODUCT or (kind == SUM and not double)) and second < first:
             first, second = second, first
         return kind, sign, double, distance, first, second
-
-
-_Plain = tuple[str, int, bool, int, tuple[str, int | str], tuple[str, int | str]]
 
 
 class _Sum(NamedTuple):
@@ -116,7 +117,9 @@ class _Word:
         self.fields = own = layout.unpacked(word)
         self.slots = []
         for lane in range(core.lanes):
-            found = _Slot(*(own.get(f"lane{lane}_{name}", 0) for name in _Slot._fields))
+            # lean cores read no operands but from banks
+            there = {f"lane{lane}_y_operand": 0} | own
+            found = _Slot(*(there[f"lane{lane}_{name}"] for name in _Slot._fields))
             if found.first or found.keep:
                 self.slots.append((lane, found))
         self.writes = []
