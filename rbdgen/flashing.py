@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rbdgen.compiler.engines import resident_design
+from rbdgen.compiler.engines import resident_designs
 from rbdgen.errors import ToolError
 from rbdgen.installation import optional_module
 from rbdgen.machines.options import ENGINE
@@ -107,6 +107,6 @@ def _verify_engine(made: Any, tasks: int, folder: Path, progress: Progress) -> V
     for name in VERIFIED_ROBOTS:
         robot = load_robot(name)
         options = Options(functions=("id",), machine=ENGINE)
-        design = resident_design(robot, options, made.engine, progress.stage)
+        design = next(resident_designs(robot, options, made.engine, progress.stage))
         cases.append((design, program_of(design, made.engine)))
     return verify_netlists(made, cases, tasks, folder, progress)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.engines import placed, resident_design
-from rbdgen.errors import ConfigError, RbdgenWarning
+from rbdgen.compiler.engines import placed, resident_designs
+from rbdgen.errors import ConfigError
 from rbdgen.host.driver import Driver
 from rbdgen.host.engine import Engine
 from rbdgen.host.manifest import ProgramFacts, program_keys
@@ -41,14 +40,12 @@ def compile_program(
     """The program of a robot's functions for such an ``engine``, ``beside`` the programs that it holds, or in their
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
     with without_collections():
-        made = program_of(resident_design(robot, options, engine, progress), engine, beside)
-        if not made.replaces(beside):
-            return made
-        # a shorter program may have room beside what is there; warnings were given of this one
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RbdgenWarning)
-            shorter = resident_design(robot, options, engine, progress, soon=False)
-        return program_of(shorter, engine, beside)
+        for design in resident_designs(robot, options, engine, progress):
+            made = program_of(design, engine, beside)
+            # a shorter program may have room beside what is there
+            if not made.replaces(beside):
+                break
+    return made
 
 
 def program_of(design: Design, engine: Resident, beside: Sequence[Entry] = ()) -> Program:

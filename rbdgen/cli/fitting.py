@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from rbdgen.compiler.design import Design
-from rbdgen.compiler.engines import resident_design
+from rbdgen.compiler.engines import resident_designs
 from rbdgen.errors import ConfigError, counted
 from rbdgen.functions.registry import common
 from rbdgen.machines.engine.core import Core
 from rbdgen.machines.engine.loading import Limits
 from rbdgen.machines.engine.resident import Resident
+from rbdgen.machines.engine.scheduler import shortest
 from rbdgen.machines.engine.sizes import MOST_DEPTH, MOST_WORDS, check_sizes
 from rbdgen.machines.options import ENGINE
 from rbdgen.model.robot import Robot
@@ -39,8 +40,7 @@ def fitting(
     def compiled(core: Core) -> Design:
         progress(f"programs for {counted(core.lanes, 'lane')}")
         options = Options(functions=common(), machine=ENGINE)
-        # what fits is not for want of a longer search
-        return resident_design(robot, options, Resident(core), soon=False)
+        return next(resident_designs(robot, options, Resident(core), searches=[shortest]))
 
     found = {}
     for board, engine in engines.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rbdgen.compiler.choices import fed_by_link
@@ -20,7 +20,7 @@ from rbdgen.machines.engine.engine import Engine
 from rbdgen.machines.engine.mapping import Formatted, Search, in_formats, with_program
 from rbdgen.machines.engine.program import moved
 from rbdgen.machines.engine.resident import Resident
-from rbdgen.machines.engine.scheduler import quickest, schedule, soonest
+from rbdgen.machines.engine.scheduler import quickest, schedule, shortest, soonest
 from rbdgen.machines.engine.sizes import check_traced
 from rbdgen.machines.options import ENGINE, MOST_CORES, USUAL_LANES
 from rbdgen.machines.pipeline.budget import Target
@@ -93,25 +93,41 @@ def made(
     return with_cores(alone, cores)
 
 
-def resident_design(
+SEARCHES = quickest, shortest
+"""How schedules of programs that are loaded are looked for: the first ones found, as a robot is waited for, and others
+where that program has no room."""
+
+
+def resident_designs(
     robot: Robot,
     options: Options,
     engine: Resident,
     progress: Callable[[str], None] = lambda stage: None,
-    soon: bool = True,
-) -> Design:
-    """The design of a robot whose program is for such an ``engine``, which it has to itself; ``soon``: by the first
-    schedules that are found, where these fit. Errors are those of :func:`prepare`, and ConfigError where something does
-    not fit the engine."""
+    searches: Sequence[Search] = SEARCHES,
+) -> Iterator[Design]:
+    """Designs of a robot whose program is for such an ``engine``, which it has to itself: by each of the ``searches``
+    that gives one which fits, or where answers are to come as soon as can be by that one alone. Errors are those of
+    :func:`prepare`, and ConfigError where nothing fits the engine."""
     core = engine.core
     ranges = declared_ranges(robot, options.limits)
     prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
-    design = _fitted(prepared, options, core, progress, soon)
-    functions = list(design.tasks.functions.values())
-    machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
-    tasks = resident_format(core.width, engine.room, functions, design.tasks.parameters)
-    return replace(design, machine=machine, tasks=tasks)
+    wanted = _search(options, Target())
+    lacking: RoomError | None = None
+    fits = False
+    for search in searches if wanted is schedule else [wanted]:
+        try:
+            design = _alone(prepared, options, core, Target(), progress, search)
+        except RoomError as error:
+            lacking = error
+            continue
+        fits = True
+        functions = list(design.tasks.functions.values())
+        machine = replace(design.engine, cores=engine.cores, dealt=engine.cores > 1)
+        tasks = resident_format(core.width, engine.room, functions, design.tasks.parameters)
+        yield replace(design, machine=machine, tasks=tasks)
+    if lacking is not None and not fits:
+        raise lacking
 
 
 def placed(design: Design, place: Place, first_code: int) -> Design:
@@ -129,24 +145,6 @@ def _search(options: Options, target: Target) -> Search:
     task comes soonest."""
     hurry = options.goal == "latency" or target.budget.latency is not None
     return soonest if hurry else schedule
-
-
-def _fitted(
-    prepared: Prepared,
-    options: Options,
-    core: Core,
-    progress: Callable[[str], None],
-    soon: bool,
-) -> Design:
-    """The design with a core as it is. ``soon``, because a robot is waited for: by the first schedules that are found.
-    Others are looked for where that program is too long, and where answers are to come as soon as can be."""
-    search = _search(options, Target())
-    if soon and search is schedule:
-        try:
-            return _alone(prepared, options, core, Target(), progress, quickest)
-        except RoomError:
-            pass
-    return _alone(prepared, options, core, Target(), progress, search)
 
 
 def _alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 from rbdgen import Budget, Design, Options, Target, compile_robot, load_robot
 from rbdgen.compiler import at_clock
 from rbdgen.compiler.design import readable
-from rbdgen.compiler.engines import resident_design
+from rbdgen.compiler.engines import resident_designs
 from rbdgen.errors import ConfigError, RbdgenWarning, UnsupportedError
+from rbdgen.host.programs import Program
 from rbdgen.machines.engine.core import AROUND, Core, dealing_cycles, intake_cycles
 from rbdgen.machines.engine.resident import GRAIN, Resident
 from rbdgen.model import with_contacts, with_frames
+from rbdgen.protocol.directory import Entry
 from rbdgen.protocol.links import get_link
 from rbdgen.resident import compile_program
 from tests.conftest import few
@@ -187,32 +190,50 @@ def test_contacts_of_a_floating_robot() -> None:
     assert d.interval("cfd") <= 1000
 
 
+LEGS = ("hyq", Options(functions=("id", "fd", "m", "minv")))
+PENDULUM = ("pendulum2", Options(functions=("id", "m")))
+
+
+def depths(given: tuple[str, Options], engine: Resident) -> list[int]:
+    """Words of the programs of a robot's functions for an engine, one after the other."""
+    name, options = given
+    found = resident_designs(load_robot(name), options, engine)
+    return [design.engine.program.depth for design in found]
+
+
+def program(given: tuple[str, Options], engine: Resident, beside: Sequence[Entry] = ()) -> Program:
+    """The program that is loaded."""
+    name, options = given
+    return compile_program(load_robot(name), options, engine, beside)
+
+
 def test_a_program_that_is_loaded_is_found_soon_and_shorter_where_that_does_not_fit() -> None:
-    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "m", "minv"))
-    shortest = engine("hyq", functions=options.functions).engine.program.depth
-    fitted = Core(depth=shortest + -shortest % GRAIN)
-    soon = resident_design(legs, options, Resident(Core())).engine.program.depth
+    soon, short = depths(LEGS, Resident(Core()))
+    assert program(LEGS, Resident(Core())).facts.extent.depth == soon
+    fitted = Core(depth=short + -short % GRAIN)
     assert soon > fitted.depth
-    found = resident_design(legs, options, Resident(fitted)).engine.program.depth
-    assert found == shortest
+    assert program(LEGS, Resident(fitted)).facts.extent.depth == short
     small = replace(fitted, depth=fitted.depth - GRAIN)
-    with pytest.raises(ConfigError, match=f"^program: {shortest} words are needed"):
-        resident_design(legs, options, Resident(small))
+    with pytest.raises(ConfigError, match=f"^program: {short} words are needed"):
+        program(LEGS, Resident(small))
 
 
 def test_a_program_that_has_no_room_beside_another_is_made_shorter() -> None:
-    legs, options = load_robot("hyq"), Options(functions=("id", "fd", "m", "minv"))
-    pendulum, few_of_it = load_robot("pendulum2"), Options(functions=("id", "m"))
-    alone = [resident_design(legs, options, Resident(Core()), soon=soon) for soon in (True, False)]
-    longer, shorter = (d.engine.program.depth for d in alone)
-    taken = compile_program(pendulum, few_of_it, Resident(Core())).facts.extent.depth
-    for depth, made in ((longer, longer), (shorter, shorter), (shorter - GRAIN, shorter)):
+    soon, short = depths(LEGS, Resident(Core()))
+    taken = program(PENDULUM, Resident(Core())).facts.extent.depth
+    for depth, made in ((soon, soon), (short, short), (short - GRAIN, short)):
         room = depth + taken
         engine = Resident(Core(depth=room + -room % GRAIN))
-        there = [compile_program(pendulum, few_of_it, engine).entry]
-        found = compile_program(legs, options, engine, there)
+        there = [program(PENDULUM, engine).entry]
+        found = program(LEGS, engine, there)
         assert found.facts.extent.depth == made
-        assert found.replaces(there) == (depth < shorter)
+        assert found.replaces(there) == (depth < short)
+
+
+def test_what_is_to_answer_soon_has_one_program() -> None:
+    name, options = PENDULUM
+    hurried = replace(options, goal="latency")
+    assert len(depths((name, hurried), Resident(Core()))) == 1
 
 
 def test_a_design_may_be_changed_by_name() -> None:

@@ -72,19 +72,34 @@ def least_interval(work: Work, core: Core) -> int:
 
 
 def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
-    """The schedule at an interval, or at the shortest that is found; of :data:`MANY` slots the first one. NoRoomError
-    where there is none."""
-    if interval is None and work.slots > MANY:
-        return quickest(work, core)
-    search = _Search(work, core)
+    """The schedule at an interval, or at the shortest that is found, or at a longer one whose answers come that much
+    sooner (:data:`WORTH`). NoRoomError where there is none."""
     if interval is not None:
-        found = search.first(interval)
+        found = _Search(work, core).first(interval)
         if found is None:
-            shortest = schedule(work, core).interval
+            least = shortest(work, core).interval
             raise NoRoomError(
-                f"{interval} cycles: too short an interval; the shortest found is {shortest}"
+                f"{interval} cycles: too short an interval; the shortest found is {least}"
             )
         return found
+    best, *others = _found(work, core)
+    for own in others:
+        if own.end / best.end - 1 < WORTH * (1 - own.interval / best.interval):
+            best = own
+    return best
+
+
+def shortest(work: Work, core: Core) -> Schedule:
+    """The schedule at the shortest interval that is found, whenever its answers come. NoRoomError where there is
+    none."""
+    return _found(work, core)[-1]
+
+
+def _found(work: Work, core: Core) -> list[Schedule]:
+    """Schedules at shorter and shorter intervals; of :data:`MANY` slots only the first one."""
+    if work.slots > MANY:
+        return [quickest(work, core)]
+    search = _Search(work, core)
     coarse, fine = (max(round(share * search.least), 1) for share in (COARSE, FINE))
     tried = search.least
     # what has no place is found out late, so that until there is one only few ways are tried
@@ -97,13 +112,7 @@ def schedule(work: Work, core: Core, interval: int | None = None) -> Schedule:
         intervals.append(intervals[-1] - fine)
     last = [search.soonest(interval) for interval in intervals[-2:]]
     found = [own for own in (*search.found.values(), *last) if own is not None]
-    found.sort(key=lambda own: (own.interval, own.end), reverse=True)
-    # the shortest, or a longer one whose answers come that much sooner
-    best, *others = found
-    for own in others:
-        if own.end / best.end - 1 < WORTH * (1 - own.interval / best.interval):
-            best = own
-    return best
+    return sorted(found, key=lambda own: (own.interval, own.end), reverse=True)
 
 
 def quickest(work: Work, core: Core) -> Schedule:
