@@ -40,11 +40,11 @@ def compile_program(
     """The program of a robot's functions for such an ``engine``, ``beside`` the programs that it holds, or in their
     place where there is no room. ConfigError where it does not fit the engine, with what lacks."""
     with without_collections():
-        for design in resident_designs(robot, options, engine, progress):
-            made = program_of(design, engine, beside)
-            # a shorter program may have room beside what is there
-            if not made.replaces(beside):
-                break
+        designs = resident_designs(robot, options, engine, progress)
+        made = program_of(next(designs), engine, beside)
+        # a shorter program may have room beside what is there
+        while made.replaces(beside) and (shorter := next(designs, None)):
+            made = program_of(shorter, engine, beside)
     return made
 
 
