@@ -16,7 +16,7 @@ test thorough coverage: export PYTHONDONTWRITEBYTECODE =
 # A file's tests stay on one worker, which keeps their designs.
 PYTEST := $(BIN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test: ## Run the tests, in ten minutes; lint, format, types and import direction are among them
+test: ## Run the tests, in ten minutes
 	$(PYTEST)
 
 thorough: ## Run further tests: slow ones, and more sizes, robots and intervals of what `make test` has; PART=2/5: a part of them
@@ -135,11 +135,8 @@ bench-compare: ## Measure the time of comparisons and sweeps; half an hour
 figures: ## Measure the code itself: density, complexity, import cycles
 	$(BIN)python bench/structure.py
 
-lint: ## Show what lint, type checker and import rules object to
-	$(BIN)python -m ruff check .
-	$(BIN)python -m ruff format --check .
-	$(BIN)python -m pyright
-	$(BIN)lint-imports
+lint: ## Show what lint, format, type checker and import rules object to
+	$(PYTEST) --dist load -m 'slow or not slow' tests/project/test_quality.py
 
 format: ## Format the code, mend what can be mended
 	$(BIN)python -m ruff check --fix .
