@@ -135,8 +135,8 @@ bench-compare: ## Measure the time of comparisons and sweeps; half an hour
 figures: ## Measure the code itself: density, complexity, import cycles
 	$(BIN)python bench/structure.py
 
-lint: ## Show what lint, format, type checker and import rules object to
-	$(PYTEST) --dist load -m 'slow or not slow' tests/project/test_quality.py
+lint: ## Show what lint, format, type checker, import rules and limits of density and complexity object to
+	$(PYTEST) --dist load -m 'slow or not slow' tests/project/test_quality.py tests/project/test_structure.py
 
 format: ## Format the code, mend what can be mended
 	$(BIN)python -m ruff check --fix .

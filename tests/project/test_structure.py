@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench.code_structure import DENSEST, MOST_COMPLEX, cycles, folders, functions
 
 
+@pytest.mark.slow
 def test_lines_say_one_thing() -> None:
     """``make figures`` prints the figures of all folders."""
     dense = [folder for folder in folders() if folder.density > DENSEST]
     assert dense == []
 
 
+@pytest.mark.slow
 def test_functions_do_one_thing() -> None:
     found = functions()
     over = [function for function in found if function.complexity > MOST_COMPLEX]
