@@ -218,6 +218,7 @@ def test_a_program_that_is_loaded_is_found_soon_and_shorter_where_that_does_not_
         program(LEGS, Resident(small))
 
 
+@pytest.mark.slow
 def test_a_program_that_has_no_room_beside_another_is_made_shorter() -> None:
     soon, short = depths(LEGS, Resident(Core()))
     taken = program(PENDULUM, Resident(Core())).facts.extent.depth

@@ -90,7 +90,7 @@ def test_every_function_alone(
     ("ii", "programs", "options"),
     [
         pytest.param(1, "two", {}, marks=pytest.mark.thorough),
-        (4, "one", {}),
+        pytest.param(4, "one", {}, marks=pytest.mark.slow),
         (3, "two", LARGE),
         pytest.param(5, "two", {}, marks=pytest.mark.thorough),
         pytest.param(1, "one", {}, marks=pytest.mark.thorough),

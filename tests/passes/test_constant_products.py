@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rbdgen.functions.registry import common
 from rbdgen.ir.interpret import evaluate
@@ -31,6 +32,7 @@ def test_values_are_the_same() -> None:
     assert multiplied.count("mul") == graph.count("mul") + graph.count("scale") - len(left)
 
 
+@pytest.mark.slow
 def test_errors_stay_what_they_were() -> None:
     worst = {}
     for constants in ("logic", "multipliers"):
