@@ -10,8 +10,9 @@ fail() {
 }
 
 case "${1:-}" in
-    demo) extra=sim ;;
-    test) extra=dev ;;
+    demo) extra=sim compile=--compile ;;
+    # most files of these packages are never imported; Python compiles those that are
+    test) extra=dev compile=--no-compile ;;
     *) fail "usage: sh setup.sh demo|test" ;;
 esac
 
@@ -84,7 +85,7 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     echo "setup.sh: installing Python packages into .venv"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extra]" || fail "pip install failed"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check $compile -e ".[$extra]" || fail "pip install failed"
     echo "$wanted" >"$stamp"
 fi
 
