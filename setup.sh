@@ -10,9 +10,8 @@ fail() {
 }
 
 case "${1:-}" in
-    demo) extra=sim compile=--compile ;;
-    # most files of these packages are never imported; Python compiles those that are
-    test) extra=dev compile=--no-compile ;;
+    demo) extra=sim ;;
+    test) extra=dev ;;
     *) fail "usage: sh setup.sh demo|test" ;;
 esac
 
@@ -85,6 +84,9 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     echo "setup.sh: installing Python packages into .venv"
+    compile=--compile
+    # most files of packages for tests are never imported; Python compiles those that are
+    [ "$1" != test ] || compile=--no-compile
     .venv/bin/python -m pip install --quiet --disable-pip-version-check $compile -e ".[$extra]" || fail "pip install failed"
     echo "$wanted" >"$stamp"
 fi
