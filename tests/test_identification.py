@@ -33,16 +33,7 @@ def rank(y: np.ndarray) -> int:
     return int(np.linalg.matrix_rank(stacked / np.where(sizes > 0, sizes, 1.0), tol=1e-8))
 
 
-@pytest.mark.parametrize(
-    ("name", "base"),
-    [
-        ("pendulum2", "fixed"),
-        ("ur5", "fixed"),
-        ("iiwa14", "fixed"),
-        pytest.param("hyq", "fixed", marks=pytest.mark.slow),
-        pytest.param("hyq", "floating", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("name", "base"), [*COUNTS, ("iiwa14", "fixed"), ("hyq", "fixed")])
 def test_base_parameters_have_all_torques_of_pinocchios(name: str, base: str) -> None:
     robot = loaded(name, base)
     found = base_parameters(robot)
