@@ -11,7 +11,7 @@ help: ## Show this list
 
 # Programs that tests start share the bytecode of this checkout, also where the environment forbids Python to write it:
 # each of hundreds would compile the same files again.
-test thorough coverage: export PYTHONDONTWRITEBYTECODE =
+test thorough lint coverage: export PYTHONDONTWRITEBYTECODE =
 
 # A file's tests stay on one worker, which keeps their designs.
 PYTEST := $(BIN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -136,7 +136,7 @@ figures: ## Measure the code itself: density, complexity, import cycles
 	$(BIN)python bench/structure.py
 
 lint: ## Show what lint, format, type checker, import rules and limits of density and complexity object to
-	$(PYTEST) --dist load -m 'slow or not slow' tests/project/test_quality.py tests/project/test_structure.py
+	$(PYTEST) --dist load -m lint tests/project
 
 format: ## Format the code, mend what can be mended
 	$(BIN)python -m ruff check --fix .

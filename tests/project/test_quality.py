@@ -43,7 +43,7 @@ def test_packages_say_that_they_are_typed(package: str) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.slow
+@pytest.mark.lint
 def test_rules_hold(check: str) -> None:
     paths = [
         *(str(ROOT / folder) for folder in (".", "hw", "sim", "boards")),
