@@ -36,13 +36,14 @@ def flash(
     some robots and must give the same bits. Of a board whose vendor's tool is not there everything but the bitstream is
     made. ConfigError where no engine is made for the board, ToolError where a tool is missing or fails, a clock is not
     met, or a netlist differs."""
-    found = None if verify else _released(board, folder, program, progress)
+    known = optional_module("rbdgen_boards.board", "build").get_board(board)
+    engines = optional_module("rbdgen_boards.engines", "build")
+    # before a tool is looked for, or a folder made
+    engines.board_engine(known)
+    found = None if verify else _released(known, folder, program, progress)
     if found is not None:
         return found
     tools = BoardTools(board, verify=verify, load=program)
-    engines = optional_module("rbdgen_boards.engines", "build")
-    # before a folder is made
-    engines.board_engine(tools.board)
     with occupied(folder):
         made = engines.build_engine(
             tools.board, seed, folder / tools.board.name, progress.stage, tools.addresses
@@ -71,23 +72,21 @@ def flash(
     return report
 
 
-def _released(board: str, folder: Path, program: bool, progress: Progress) -> dict[str, Any] | None:
+def _released(board: Any, folder: Path, program: bool, progress: Progress) -> dict[str, Any] | None:
     """The same with a bitstream that was made with this release, for which no tools are needed; None where there is
     none."""
-    boards = optional_module("rbdgen_boards.board", "build")
     released = optional_module("rbdgen_boards.released", "build")
     programmers = optional_module("rbdgen_boards.programmers", "build")
-    known = boards.get_board(board)
-    made = released.find_released(known) if known.engine else None
+    made = released.find_released(board)
     if made is None:
         return None
     if program:
-        programmers.require_programmer(known.program)
+        programmers.require_programmer(board.program)
     with occupied(folder):
-        (file,) = write_files({made.name: made.content}, folder / known.name)
+        (file,) = write_files({made.name: made.content}, folder / board.name)
         if program:
             progress.stage("program the board")
-            programmers.load(known.program, file)
+            programmers.load(board.program, file)
         report = made.report | {"bitstream": str(file), "cached": True, "programmed": program}
         _write(report, folder)
     return report
