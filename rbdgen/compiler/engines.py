@@ -62,10 +62,11 @@ def prepare(
     progress: Callable[[str], None] = lambda stage: None,
     lean: bool = False,
     lanes: int = max(LANES),
+    resident: bool = False,
 ) -> Prepared:
-    """The formats that ``options`` ask for, of ``lean`` cores or of others, of so many ``lanes`` at most. ConfigError
-    where an error that was asked for is missed, with what would do, and for what no program is long enough for; a
-    warning where the usual error is missed."""
+    """The formats that ``options`` ask for, of ``lean`` cores or of others, of so many ``lanes`` at most; ``resident``:
+    of an engine that is there already, which complaints heed. ConfigError where an error that was asked for is missed,
+    with what would do, and for what no program is long enough for; a warning where the usual error is missed."""
     options = closed(replace(options, machine=ENGINE), default_algorithms())
     progress("trace")
     traced = replace(options.part(TraceOptions), programs="one")
@@ -75,7 +76,7 @@ def prepare(
     progress("formats")
     core = replace(core_of(lanes, options.word or WIDTHS[0]), lean=lean)
     formatted = in_formats(network, samples, core)
-    why = _checked(network, formatted, options, ranges, progress)
+    why = _checked(network, formatted, options, ranges, progress, resident)
     return Prepared(options, ranges, formatted, why)
 
 
@@ -107,10 +108,14 @@ def resident_designs(
 ) -> Iterator[Design]:
     """Designs of a robot whose program is for such an ``engine``, which it has to itself: by each of the ``searches``
     that gives one which fits, or where answers are to come as soon as can be by that one alone. Errors are those of
-    :func:`prepare`, and ConfigError where nothing fits the engine."""
+    :func:`prepare`, and ConfigError where nothing fits the engine, as words of another length do not."""
     core = engine.core
+    if options.word not in (None, core.width):
+        raise ConfigError(
+            f"word: {options.word} bits are asked for, and words of the engine have {core.width}; leave it out"
+        )
     ranges = declared_ranges(robot, options.limits)
-    prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes)
+    prepared = prepare(robot, options, ranges, progress, core.lean, core.lanes, resident=True)
     options = replace(prepared.options, lanes=core.lanes, cores=engine.cores)
     wanted = _search(options, Target())
     lacking: RoomError | None = None
@@ -288,12 +293,16 @@ def _checked(
     options: Options,
     ranges: InputRanges,
     progress: Callable[[str], None],
+    resident: bool,
 ) -> tuple[str, ...]:
     """Why the words are as they are; complaints where they miss what is asked of errors."""
     width = options.word or WIDTHS[0]
     if not options.targets:
         return (f"words of {width} bits, as asked for",)
     progress("errors")
+    wider, other = f"--word {WIDTHS[-1]} has smaller ones, and ", "--machine pipeline"
+    if resident:
+        wider, other = "", "an accelerator of its own by 'rbdgen generate --machine pipeline'"
     targets = resolve_targets(options.targets, network)
     experiment = make_experiment(network, ranges, options.seed, TRIED_STATES, targets)
     errors, flagged = experiment.measure(formatted.fixed)
@@ -302,15 +311,14 @@ def _checked(
         told = ", ".join(f"{share:.1%} of {name}" for name, share in often.items())
         warnings.warn(
             f"word: of tasks at declared states {told} are flagged, as something is beyond words of {width} bits: a "
-            "reciprocal near a singularity, say; narrower ranges or --machine pipeline have fewer",
+            f"reciprocal near a singularity, say; narrower ranges or {other} have fewer",
             RbdgenWarning,
             stacklevel=2,
         )
     missed = _missed(errors)
     if not missed:
         return (f"words of {width} bits keep every error at {TRIED_STATES} states",)
-    remedy = f"--word {WIDTHS[-1]} has smaller ones, and --machine pipeline keeps any"
-    complaint = f"error: words of {width} bits miss it {_named(missed)}; {remedy}"
+    complaint = f"error: words of {width} bits miss it {_named(missed)}; {wider}{other} keeps any"
     if options.error:
         raise ConfigError(complaint)
     warnings.warn(complaint, RbdgenWarning, stacklevel=2)

@@ -80,6 +80,8 @@ def test_robots_are_loaded_and_told(
         (["ur5", "--board", "ulx3s_85f"], "--board: is of the engine"),
         (["nobody.urdf"], "nobody.urdf: no such file"),
         (["ur5", "--ii", "3"], "ii"),
+        (["ur5", "--word", "35"], "word: 35 bits are asked for, and words of the engine have 32"),
+        (["ur5", "--error", "1e-12"], "; an accelerator of its own by 'rbdgen generate"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -113,13 +115,21 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "4 lanes" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("core", "complaint"),
+    [
+        (Core(depth=64), "more than there are; an engine with 512 would do"),
+        (Core(words=64), r"'fd': needs \d+ words of each memory beside constants, \d+ more than"),
+    ],
+    ids=["program", "values"],
+)
 def test_a_robot_that_is_too_large_is_told_boards_that_would_do(
-    capsys: pytest.CaptureFixture[str],
+    core: Core, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with on_serial(EmulatedEngine(Resident(Core(depth=64)))) as (_, port, _baud):
+    with on_serial(EmulatedEngine(Resident(core))) as (_, port, _baud):
         status, _, said = told(["load", "ur5", "--functions", "id,fd", "--port", port], capsys)
     assert status == 2
-    assert "more than there are; an engine with 512 would do" in said
+    assert re.search(complaint, said)
     assert re.search(r"these boards' engines have that: .*ulx3s_85f", said)
 
 
@@ -143,12 +153,13 @@ def test_an_engine_whose_clocks_are_not_met_is_put_on_no_board(
     assert json.loads((folder / "engine.json").read_text())["programmed"] is False
 
 
+@pytest.mark.parametrize("how", [["--keep"], [], ["--verify", "netlist"]])
 @pytest.mark.parametrize("board", ["vcu118", "nowhere"])
-def test_a_board_without_an_engine_is_told_before_a_folder_is_made(
-    board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_board_without_an_engine_is_told_before_a_tool_is_missed_or_a_folder_is_made(
+    board: str, how: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "engine"
-    status, _, said = told(["flash", "--board", board, "--keep", "-o", str(folder)], capsys)
+    status, _, said = told(["flash", "--board", board, *how, "-o", str(folder)], capsys)
     assert status == 2
     assert said.startswith(f"rbdgen: error: board {board}") or f"'{board}': unknown" in said
     assert not folder.exists()

@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rbdgen.errors import ConfigError
 from rbdgen.machines.engine.core import STORED, WRITTEN, Core, RoomError
 from rbdgen.machines.engine.placing import Schedule
 
@@ -72,9 +71,10 @@ def allocate(schedule: Schedule, rotating: int) -> Allocation:
     if needed > rotating:
         function = schedule.work.composition.function
         lacking = needed - rotating
-        raise ConfigError(
+        raise RoomError(
             f"function {function!r}: needs {needed} words of each memory beside constants, {lacking} more than there "
-            "are; use larger memories or more banks"
+            "are; use larger memories or more banks",
+            words=schedule.core.words + lacking,
         )
     return Allocation(words, needed)
 

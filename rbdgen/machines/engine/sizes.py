@@ -122,9 +122,10 @@ def check_sizes(core: Core, schedules: Mapping[str, Schedule], first: int = 0) -
     for name, schedule in schedules.items():
         operands = len(schedule.work.inputs)
         if core.lean and operands + ROOM >= core.waiting:
-            raise ConfigError(
+            raise RoomError(
                 f"function {name!r}: a task has {operands} operands, and there is room for "
-                f"{core.waiting - ROOM - 1} in words that wait; an engine that is not lean would do"
+                f"{core.waiting - ROOM - 1} in words that wait; an engine that is not lean would do",
+                waiting=operands + ROOM + 1,
             )
         count = len(schedule.work.results) + 1
         # tasks start where there is room for a word more
