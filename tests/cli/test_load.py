@@ -81,6 +81,7 @@ def test_robots_are_loaded_and_told(
         (["nobody.urdf"], "nobody.urdf: no such file"),
         (["ur5", "--ii", "3"], "ii"),
         (["ur5", "--word", "35"], "word: 35 bits are asked for, and words of the engine have 32"),
+        (["pendulum2", "--functions", "roll"], "would do; no board's has that"),
         (["ur5", "--error", "1e-12"], "; an accelerator of its own by 'rbdgen generate"),
     ],
 )

@@ -145,13 +145,15 @@ def _check_kept(core: Core, name: str, work: Work) -> None:
     """ConfigError where an engine has no room for what tasks of a function that repeats keep."""
     needed = CIRCLING * work.staying
     if needed > core.kept:
-        raise ConfigError(
+        raise RoomError(
             f"function {name!r}: repeats, and its tasks keep {needed} words from step to step, {needed - core.kept} "
-            f"more than there are; an engine with {_rows(needed)} would do"
+            f"more than there are; an engine with {_rows(needed)} would do",
+            kept=needed,
         )
     waiting = (CIRCLING + 1) * (len(work.results) + 1)
     if waiting > core.results:
-        raise ConfigError(
+        raise RoomError(
             f"function {name!r}: repeats, and the results of all steps under way need {waiting} words, "
-            f"{waiting - core.results} more than there are; an engine with {_rows(waiting)} would do"
+            f"{waiting - core.results} more than there are; an engine with {_rows(waiting)} would do",
+            results=waiting,
         )
